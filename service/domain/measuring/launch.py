@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 SECOND: Final = 9  # variant of the second opinion's pairs in the record: the programs as built, again
+ITSELF: Final = 16  # variant of the control's pairs: the parent on both sides
 
 
 class Preempted(NamedTuple):
@@ -53,7 +54,7 @@ class Launch:
     lost: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     timed: Mapping[str, float] = field(default_factory=dict)
-    variant: int = 0  # 0: the program as the project links it; SECOND, or else a relink
+    variant: int = 0  # 0: the program as the project links it; SECOND, ITSELF, or else a relink
     is_built_again: bool = False  # the build commands made the relink, perhaps of other code
 
     def renamed(self, new: Mapping[str, str]) -> Launch:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.measuring.callgrind import Counted
 from service.domain.measuring.formats.reader import read_run
-from service.domain.measuring.launch import SECOND, Preempted, read_launch
+from service.domain.measuring.launch import ITSELF, SECOND, Preempted, read_launch
 from service.domain.measuring.renaming import under_new_names
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
@@ -34,7 +34,8 @@ class PairRecord:
     """A stored pair: its number within its variant, and the bytes of :func:`encode`.
 
     Variant 0 is the programs as the project links them, :data:`service.domain.measuring.launch.SECOND` the
-    second opinion, and :data:`service.domain.verdict.comparison.link_layout.VARIANTS` are relinks.
+    second opinion, :data:`service.domain.measuring.launch.ITSELF` the control, and
+    :data:`service.domain.verdict.comparison.link_layout.VARIANTS` are relinks.
     """
 
     pair: int
@@ -59,13 +60,14 @@ class RawLaunch:
 class MeasuredPairs:
     """Launches of a build's pairs, and the instruction counts that its first pair carries.
 
-    ``second`` has those of the second opinion, on the programs as built.
+    ``second`` has those of the second opinion, on the programs as built, ``itself`` those of the control.
     """
 
     as_built: tuple[Launch, ...] = ()
     relinked: tuple[Launch, ...] = ()
     second: tuple[Launch, ...] = ()
     counts: Counts = field(default_factory=dict)
+    itself: tuple[Launch, ...] = ()
 
     def under_new_names(self, listings: Sequence[Listing]) -> MeasuredPairs:
         """Rename the base's results to the patch's names, which the counts already have."""
@@ -74,6 +76,7 @@ class MeasuredPairs:
             as_built=under_new_names(self.as_built, listings),
             relinked=under_new_names(self.relinked, listings),
             second=under_new_names(self.second, listings),
+            itself=under_new_names(self.itself, listings),
         )
 
 
@@ -147,13 +150,14 @@ def read_pairs(records: Iterable[PairRecord], suites: Sequence[Suite]) -> Measur
     as_built: list[Launch] = []
     relinked: list[Launch] = []
     second: list[Launch] = []
+    itself: list[Launch] = []
     counts: Counts = {}
+    by_variant = {0: as_built, SECOND: second, ITSELF: itself}
     for record in records:
-        ours = second if record.variant == SECOND else relinked if record.variant else as_built
-        ours.extend(read_pair(record, suites))
+        by_variant.get(record.variant, relinked).extend(read_pair(record, suites))
         if (record.variant, record.pair) == (0, 0):
             counts = counts_in(decode(record.raw))
-    return MeasuredPairs(tuple(as_built), tuple(relinked), tuple(second), counts)
+    return MeasuredPairs(tuple(as_built), tuple(relinked), tuple(second), counts, tuple(itself))
 
 
 def read_pair(record: PairRecord, suites: Sequence[Suite]) -> tuple[Launch, ...]:
@@ -179,7 +183,8 @@ def run_of(raw: RawLaunch, pair: int, variant: int, limits: ReadLimits | None = 
     Raises:
         BadResults: the output cannot be read.
     """
-    of = "second opinion, " if variant == SECOND else f"relink {variant}, " if variant else ""
+    usual = f"relink {variant}, " if variant else ""
+    of = {SECOND: "second opinion, ", ITSELF: "control, "}.get(variant, usual)
     source = f"{of}pair {pair}, {raw.side}, suite {raw.suite}"
     return read_run(raw.output, source=source, limits=limits)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.domain.measuring.launch import ITSELF
 from service.domain.project.benchmark_names import entry_for, heads
 from service.domain.values.identity import Side
 
@@ -68,13 +69,13 @@ def short_form(old: str, new: str) -> tuple[str, str]:
 
 
 def under_new_names(launches: Iterable[Launch], listings: Iterable[Listing]) -> tuple[Launch, ...]:
-    """Rename the base's results to the patch's names."""
+    """Rename the base's results to the patch's names; in the control, both sides are the base."""
     by_suite = {
         each.suite: {old: new for new, old in each.renamed.items()} for each in listings if each.renamed
     }
     return tuple(
         launch.renamed(by_suite[launch.suite])
-        if launch.side is Side.BASE and launch.suite in by_suite
+        if launch.suite in by_suite and (launch.side is Side.BASE or launch.variant == ITSELF)
         else launch
         for launch in launches
     )

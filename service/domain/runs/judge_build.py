@@ -14,6 +14,8 @@ from service.domain.runs.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Jud
 from service.domain.runs.pair_cost import cost_of_a_pair
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
+from service.domain.verdict.calibration.control import Control
+from service.domain.verdict.calibration.evidence import sessions_of
 from service.domain.verdict.comparison.benchmark import JOIN_SHARE
 from service.domain.verdict.comparison.counting_pairs import (
     DisturbedPairs,
@@ -29,7 +31,7 @@ from service.domain.verdict.inference.reasons import OF_PATCH, Reason, ReasonKin
 from service.domain.verdict.inference.verdict import Comparison, Verdict, first_decisive_look, least_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from service.domain.measuring.callgrind import Counts
     from service.domain.measuring.launch import Launch
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.runs.build_outcome import Circumstances, Withheld
     from service.domain.verdict.comparison.link_layout import Added
+    from service.domain.verdict.inference.verdict import ComparedRow
+
+    Controls = Mapping[ComparedRow, Control]
+    Withhold = Callable[[Sequence[Comparison], Controls], Withheld]
 
 
 def treat_as_unchanged(comparisons: Iterable[Comparison], suites: Collection[str]) -> tuple[Comparison, ...]:
@@ -95,16 +101,20 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Comparisons of a build, with the launches of the pairs that count, the judgement and the notes."""
+    """Comparisons of a build, with the launches of the pairs that count, the judgement and the notes.
+
+    ``controls`` have the pairs of the parent with itself, by row.
+    """
 
     comparisons: tuple[Comparison, ...]
     launches: tuple[Launch, ...]
     judgement: Judgement
     notes: Notes
     listings: tuple[Listing, ...] = ()
+    controls: Controls = field(default_factory=dict)
 
 
-def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - it needs no row
+def all_may_vote(_rows: Sequence[Comparison], _controls: Controls) -> Withheld:
     """Withhold no vote, for lack of a history."""
     return NOTHING_WITHHELD
 
@@ -113,7 +123,7 @@ def judge_measured(
     job: Job,
     listings: Sequence[Listing],
     records: Iterable[PairRecord],
-    withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
+    withhold: Withhold = all_may_vote,
     circumstances: Circumstances = UNDISTURBED,
 ) -> Measured:
     """Read, compare and judge the pairs of a build.
@@ -122,7 +132,7 @@ def judge_measured(
         job: the job, with the build's share of the patch set's false alarms.
         listings: the benchmarks to measure, fixed before the first launch.
         records: the records of all pairs.
-        withhold: returns the rows that may not vote −1, each with its reason.
+        withhold: returns the rows that may not vote −1, each with its reason, given the build's controls.
         circumstances: as the machine reported them, without the missing pairs.
     """
     return judge_pairs(job, listings, read_pairs(records, job.benchmark.suites), withhold, circumstances)
@@ -132,7 +142,7 @@ def judge_pairs(
     job: Job,
     listings: Sequence[Listing],
     pairs: MeasuredPairs,
-    withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
+    withhold: Withhold = all_may_vote,
     circumstances: Circumstances = UNDISTURBED,
 ) -> Measured:
     """Compare and judge pairs that were read, as :func:`judge_measured` does."""
@@ -145,7 +155,9 @@ def judge_pairs(
     counted = treat_as_unchanged(
         compare_counts(listings, pairs.counts, job.policy.floor), _same_program(listings)
     )
-    withheld = withhold(rows)
+    controls = _controls(job, listings, rows, pairs.itself)
+    withheld = withhold(rows, controls)
+    rows = tuple(_with_control(row, controls.get(row.row), withheld.get(row.row)) for row in rows)
     explained = (
         row._replace(reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
         for row in rows
@@ -171,7 +183,7 @@ def judge_pairs(
         missing = max(0, decisive_pairs(job, listings) - measured) if is_cut_short else 0
         under = replace(circumstances, missing_pairs=missing)
         judgement = judge((*rows, *voting), job.policy, empty, withheld, under)
-    return Measured((*explained, *counted), launches, judgement, notes, tuple(listings))
+    return Measured((*explained, *counted), launches, judgement, notes, tuple(listings), controls)
 
 
 def _with_second_opinion(
@@ -183,13 +195,7 @@ def _with_second_opinion(
     counting = counting_launches(launches, job.policy.base_pairs)
     single = (len({each.pair for each in counting}),)
     asked = {(each.suite, name) for each in launches if each.side is Side.BASE for name in each.values}
-    # The first five pairs decided once whether real time joins.
-    joined = frozenset(
-        (row.suite, row.benchmark)
-        for row in (each.row for each in rows)
-        if row.metric.name == "real_time" and may_join(row.benchmark)
-    )
-    found = compare_suites(job.benchmark.suites, listings, counting, job.policy, single, joins=joined)
+    found = compare_suites(job.benchmark.suites, listings, counting, job.policy, single, joins=_joined(rows))
     second = {row.row: row for row in found}
     launched = Counter(
         (suite, name)
@@ -205,6 +211,36 @@ def _with_second_opinion(
         else row
         for row in rows
     )
+
+
+def _joined(rows: Iterable[Comparison]) -> frozenset[tuple[str, str]]:
+    """Return where real time joined: the first five pairs of the programs as built decided that once."""
+    return frozenset(
+        (row.suite, row.benchmark)
+        for row in (each.row for each in rows)
+        if row.metric.name == "real_time" and may_join(row.benchmark)
+    )
+
+
+def _controls(
+    job: Job, listings: Sequence[Listing], rows: Sequence[Comparison], launches: Sequence[Launch]
+) -> Controls:
+    """Make a session of each row that the control measured."""
+    counting = counting_launches(launches, job.policy.base_pairs)
+    if not counting:
+        return {}
+    kept = {each.suite for each in counting if each.is_kept_in_place}
+    found = compare_suites(job.benchmark.suites, listings, counting, job.policy, joins=_joined(rows))
+    sessions = sessions_of(found, counting, {each.suite for each in counting})
+    return {row: Control(session, row.suite in kept) for row, session in sessions.items()}
+
+
+def _with_control(row: Comparison, control: Control | None, withheld: Reason | None) -> Comparison:
+    """Say beside a slower row how much slower the parent is than itself, unless that withholds its vote."""
+    is_shown = control is not None and row.verdict is Verdict.SLOWER and control.covers(row)
+    if control is None or not is_shown or (withheld and withheld.kind is ReasonKind.OWN_DIFFERENCE):
+        return row
+    return row._replace(reasons=(*row.reasons, Reason(ReasonKind.CONTROL, control.facts)))
 
 
 def decisive_pairs(job: Job, listings: Sequence[Listing]) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.measuring.formats.suites import format_of
 from service.domain.values.identity import Side
+from service.domain.verdict.calibration.control import control_pairs
 from service.domain.verdict.comparison.link_layout import BATCHES, LOOKS, VARIANTS, pairs_for
 from service.domain.verdict.inference.going_on import PairCost
 
@@ -68,15 +69,25 @@ def confirming_cost(rows: Iterable[Comparison], cost: PairCost) -> float:
 
     Each relink is launched once before its pairs.
     """
+    return min(LOOKS) * _cost_of([(found, 1 + pairs_for(found)) for found in rows], cost)
+
+
+def control_cost(rows: Iterable[Comparison], cost: PairCost) -> float:
+    """Estimate the seconds of measuring the parent against itself at these rows, with a launch before."""
+    return _cost_of([(found, 1 + control_pairs(found)) for found in rows], cost)
+
+
+def _cost_of(rows: Sequence[tuple[Comparison, int]], cost: PairCost) -> float:
+    """Estimate the seconds of measuring each row in so many pairs, all of a suite in the same ones."""
     pairs, own = dict[str, int](), dict[tuple[str, str], float]()
-    for found in rows:
+    for found, count in rows:
         suite, key = found.row.suite, (found.row.suite, found.row.benchmark)
-        pairs[suite] = max(pairs.get(suite, 0), 1 + pairs_for(found))
+        pairs[suite] = max(pairs.get(suite, 0), count)
         own[key] = cost.own.get(key, 0.0)
     seconds = {suite: cost.fixed.get(suite, 0.0) for suite in pairs}
     for (suite, _), each in own.items():
         seconds[suite] += each
-    return min(LOOKS) * sum(pairs[suite] * each for suite, each in seconds.items())
+    return sum(pairs[suite] * each for suite, each in seconds.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from service.domain.project.policy import BASE_PAIRS
 from service.domain.values.text import counted, duration, plain, share
 from service.domain.verdict.calibration.evidence import (
     BEYOND_LIMIT,
+    LEAST_SESSIONS,
     MOST_ALARMS,
     NOISE_LIMIT,
     RECALLED,
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
     from service.domain.verdict.calibration.usefulness import MeasuredSeries, Suggestion
 
 NOT_VOTING: Final = "no: its job has voting: false"
-_FAR: Final = "only a slow-down far beyond that votes"
+_FAR: Final = "votes with a control, or far beyond that"
 # Why a series does not vote, and what would change it.
 WITHHELD: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyType(
     {
-        ReasonKind.ON_PROBATION: "not yet: {} of {} A/A pairs, {} of {} sessions; idle machines measure them",
-        ReasonKind.NO_EVIDENCE: "not yet: no A/A pairs; idle machines measure them",
-        ReasonKind.SUSPENDED: (
-            f"suspended: {{}} false alarms in {{}} A/A sessions; votes again with at most {MOST_ALARMS} in "
-            f"the last {RECALLED}"
+        ReasonKind.ON_PROBATION: "yes, with a control; {} of {} A/A pairs, {} of {} sessions",
+        ReasonKind.NO_EVIDENCE: "yes, with a control; no A/A pairs",
+        ReasonKind.SUSPENDED: lambda alarms, sessions: (
+            f"suspended: {counted(alarms, 'false alarm')} in {counted(sessions, 'A/A session')}; votes again "
+            f"with at most {MOST_ALARMS} in the last {RECALLED}, of {LEAST_SESSIONS} or more"
         ),
         ReasonKind.NOISY: lambda spread: (
             f"too noisy: A/A pairs vary by {share(spread)}, limit {share(NOISE_LIMIT)}; {_FAR}"

@@ -10,7 +10,7 @@ from service.domain.measuring.formats.program import ForeignProgram
 from service.domain.runs.side_end import SideEnd, Stage
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
-from service.domain.values.text import counted, listed, plain, share, shortened
+from service.domain.values.text import counted, duration, listed, plain, share, shortened
 from service.domain.verdict.comparison.link_layout import BELOW
 from service.domain.wording.reasons import SAME_PROGRAM, side_name
 
@@ -121,6 +121,16 @@ def unusable_dependency(error: Exception) -> str:
 def second_opinion_ended(why: str) -> str:
     """Explain why the second opinion has fewer pairs than allowed."""
     return f"the second opinion ended early: {shortened(why, _MAX_CAUSE)}"
+
+
+def control_ended(why: str) -> str:
+    """Explain why the parent was not measured against itself as often as the slow-down was."""
+    return f"the control (the parent against itself) is incomplete: {shortened(why, _MAX_CAUSE)}"
+
+
+def control_too_long(seconds: float, left: float) -> str:
+    """Say that the control would take more time than it may."""
+    return f"it needs about {duration(seconds)}, and may take {duration(left)}"
 
 
 def crashed(error: Exception) -> str:

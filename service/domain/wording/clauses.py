@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.metric import metric_named
-from service.domain.values.text import duration, plain, shortened, signed_percent
+from service.domain.values.text import change, duration, plain, shortened, signed_percent
 from service.domain.verdict.inference.reasons import WITHHOLDING, Reason, ReasonKind
 from service.domain.wording.reasons import sentence, side_name
 from service.domain.wording.standing import not_counted
@@ -53,6 +53,7 @@ _DESCRIBING: Final = frozenset(
         ReasonKind.REAL_TIME_MOVED,
         ReasonKind.LAYOUT_CONFIRMED,
         ReasonKind.LAYOUT_POSSIBLE,
+        ReasonKind.CONTROL,
         ReasonKind.BLIND_COUNTS,
     }
 )
@@ -102,6 +103,7 @@ _CLAUSES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyTyp
         ReasonKind.LAYOUT_POSSIBLE: "code placement may explain it",
         ReasonKind.SECOND_LIFTS: "lifted by the second opinion",
         ReasonKind.SECOND_STANDS: "the second opinion does not lift it",
+        ReasonKind.CONTROL: lambda ratio, *_: f"the parent against itself: {change(ratio)}",
         ReasonKind.SAME_PROGRAM: "identical program",
         ReasonKind.NOT_DETERMINISTIC: "not deterministic",
     }
@@ -121,6 +123,10 @@ _LAYOUT: Final = (
     "A small difference counts only if programs that are linked in another order show it, too: where code is "
     "placed can change its time."
 )
+_CONTROL: Final = (
+    "Before a slow-down counts, the parent is measured against itself, with as many pairs. If it is slower "
+    "than itself by half as much, the machine may explain the slow-down, which then does not count."
+)
 _SUSPENDED: Final = (
     "Suspended: this machine called the program slower than itself too often. Its slower results do not "
     "count until that is rare again."
@@ -129,8 +135,8 @@ _TOO_NOISY: Final = (
     "Not measurable: on this machine, the program differs too much from itself for a slower result to count."
 )
 _HISTORY: Final = (
-    "A slower result counts after the machine has compared the program with itself (A/A) often enough; the "
-    "page of machines shows this history."
+    "The parent was not measured against itself in this build. Then a slower result counts after the machine "
+    "has compared the program with itself (A/A) often enough; the page of machines shows this history."
 )
 _EXPLANATIONS: Final[Mapping[ReasonKind, str]] = MappingProxyType(
     {
@@ -145,6 +151,8 @@ _EXPLANATIONS: Final[Mapping[ReasonKind, str]] = MappingProxyType(
         ReasonKind.LAYOUT_REFUTED_GAIN: _LAYOUT,
         ReasonKind.LAYOUT_BUILT_AGAIN: _LAYOUT,
         ReasonKind.LAYOUT_POSSIBLE: _LAYOUT,
+        ReasonKind.CONTROL: _CONTROL,
+        ReasonKind.OWN_DIFFERENCE: _CONTROL,
         ReasonKind.SUSPENDED: _SUSPENDED,
         ReasonKind.NOISY: _TOO_NOISY,
         ReasonKind.FAR_OFF: _TOO_NOISY,

@@ -36,7 +36,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
     }
 )
 _NEXT_WORST: Final = frozenset({Group.SLOWER, Group.WITHHELD})  # people decide by more than one of these
-_CONFIRMING: Final = frozenset({ReasonKind.LAYOUT_CONFIRMED, ReasonKind.SECOND_STANDS})
+_CONFIRMING: Final = frozenset({ReasonKind.LAYOUT_CONFIRMED, ReasonKind.SECOND_STANDS, ReasonKind.CONTROL})
 _OTHER_WORDS: Final = MappingProxyType({Verdict.SLOWER: "worse", Verdict.FASTER: "better"})
 
 

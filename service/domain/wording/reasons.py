@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.project.policy import MOST_PAIRS
 from service.domain.values.identity import Side
-from service.domain.values.text import change, duration, share, signed_percent
+from service.domain.values.text import change, counted, duration, interval, share, signed_percent
 from service.domain.verdict.calibration.evidence import BEYOND_LIMIT, NOISE_LIMIT
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, OF_PATCH, WITHHOLDING, Reason, ReasonKind
 from service.domain.wording.outlook import DOCTOR
@@ -130,6 +130,15 @@ def _second(verdict: str, pairs: int, ratio: float | None = None) -> str:
     return f"{verdict},{measured} {pairs:.0f} pairs"
 
 
+def _control(ratio: float, low: float, high: float, _: int) -> str:
+    return f"the parent against itself: {change(ratio)} {interval(low, high, ratio)}"
+
+
+def _suspended(alarms: int, sessions: int) -> str:
+    comparisons = "the only comparison" if sessions == 1 else f"the last {sessions} comparisons"
+    return f"suspended: {counted(alarms, 'false alarm')} in {comparisons} of a program with itself"
+
+
 def _range(ratios: Sequence[float]) -> str:
     ends = dict.fromkeys((signed_percent(min(ratios)), signed_percent(max(ratios))))
     return " to ".join(ends)
@@ -212,9 +221,11 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
             "not deterministic: two launches of one program executed different numbers of instructions"
         ),
         ReasonKind.ONLY_PATCH_NOT_COUNTED: "the parent can be counted, the patch cannot",
-        ReasonKind.SUSPENDED: (
-            "suspended: {} false alarms in the last {} comparisons of a program with itself"
+        ReasonKind.CONTROL: _control,
+        ReasonKind.OWN_DIFFERENCE: lambda *facts: (
+            f"{_control(*facts)}, {facts[3]} pairs, so the machine may explain it"
         ),
+        ReasonKind.SUSPENDED: _suspended,
         ReasonKind.ON_PROBATION: _on_probation,
         ReasonKind.NO_EVIDENCE: "not measurable: no pairs of a program with itself",
         ReasonKind.NOISY: lambda spread: (

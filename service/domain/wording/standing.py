@@ -20,6 +20,9 @@ _MOST_MACHINES = 3
 _SOON = 30.0  # seconds; a shorter wait is over before somebody has read of it
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 _TEENS = range(11, 14)
+_NOT_COUNTED = MappingProxyType(
+    {ReasonKind.SUSPENDED: "suspended", ReasonKind.OWN_DIFFERENCE: "the machine's own difference"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +110,4 @@ def not_counted(reasons: Iterable[Reason]) -> str:
         pairs, wanted, _, least = found.facts
         until = f"{wanted} A/A pairs" if pairs < wanted else f"{least} A/A sessions"  # type: ignore[operator]
         return f"not counted until {until}"
-    return f"not counted: {'suspended' if found.kind is ReasonKind.SUSPENDED else 'not measurable'}"
+    return f"not counted: {_NOT_COUNTED.get(found.kind, 'not measurable')}"

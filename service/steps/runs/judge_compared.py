@@ -13,7 +13,8 @@ from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
-from service.domain.verdict.calibration.evidence import History, sessions_of, voting_status_of, why_withheld
+from service.domain.verdict.calibration.control import why_withheld
+from service.domain.verdict.calibration.evidence import History, sessions_of, voting_status_of
 from service.domain.verdict.comparison.suite import compare_suites
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import NO_MEASUREMENTS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.runs.build_outcome import Withheld
     from service.domain.runs.judge_build import Measured
+    from service.domain.verdict.calibration.control import Control
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.runs.builds import BuildRecord
@@ -62,7 +64,7 @@ def judge_compared(
         job,
         listings,
         records,
-        lambda rows: _withheld(evidence, build, spec, rows, former),
+        lambda rows, controls: _withheld(evidence, build, spec, rows, controls, former),
         build.report.circumstances,
     )
     if spec.kind is RunKind.ANCHOR:  # it places its commits in the trends, and decides nothing
@@ -83,7 +85,9 @@ def judge_compared(
     slower = measured.judgement.groups.get(Group.SLOWER, ())
     stored.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
-    if suites:
+    # A suite of equal programs has no slow-down, so no control has a row in common with these sessions.
+    sessions |= {row: control.session for row, control in measured.controls.items()}
+    if sessions:
         evidence.store(build, {series_of(spec, row): session for row, session in sessions.items()})
     if is_calibration:  # a false alarm is evidence about the machine, not a failure
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
@@ -127,9 +131,14 @@ def _successors(spec: BuildSpec, rows: Sequence[Comparison], former: _Former) ->
 
 
 def _withheld(
-    evidence: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison], former: _Former
+    evidence: Evidence,
+    build: BuildRecord,
+    spec: BuildSpec,
+    rows: Sequence[Comparison],
+    controls: Mapping[ComparedRow, Control],
+    former: _Former,
 ) -> Withheld:
-    """Map each slower row that may not vote to the reason, by the evidence on the build's machine.
+    """Map each slower row that may not vote to the reason, by its control and the evidence on the machine.
 
     A renamed benchmark has the evidence of its former name until it has as much of its own.
     """
@@ -145,7 +154,8 @@ def _withheld(
         return max(known, key=lambda each: each.sessions)
 
     reasons = {
-        row.row: why_withheld(voting_status_of(history(key), policy), row) for row, key in slower.items()
+        row.row: why_withheld(voting_status_of(history(key), policy), row, controls.get(row.row))
+        for row, key in slower.items()
     }
     return {row: reason for row, reason in reasons.items() if reason is not None}
 

@@ -7,7 +7,8 @@ from scipy.stats import binom
 
 from bench.simulations.layout import EFFECTS, FAMILY, POLICY, SPREADS, simulate
 from service.domain.measuring.metric import metric_named
-from service.domain.verdict.calibration.evidence import History, voting_status_of, why_withheld
+from service.domain.verdict.calibration.control import why_withheld
+from service.domain.verdict.calibration.evidence import History, voting_status_of
 from service.domain.verdict.inference.verdict import ComparedRow, Verdict, compare_pairs
 
 pytestmark = pytest.mark.simulation

@@ -28,17 +28,15 @@ if TYPE_CHECKING:
 SESSION_PAIRS: Final = 20  # per calibration: enough to call one of a hundred benchmarks slower
 LEAST_SESSIONS: Final = 3  # pairs measured within one hour share its neighbours and its heat
 RECALLED: Final = 50  # noise and alarms are judged by the newest sessions, so a repaired machine recovers
-MOST_ALARMS: Final = 1  # in RECALLED sessions; at 1 % per patch set even one is rare
+MOST_ALARMS: Final = (
+    1  # in RECALLED sessions; at 1 % per patch set even one is rare. Before LEAST_SESSIONS none
+)
 NOISE_LIMIT: Final = 0.015  # a larger spread leaves a change of 3 % undecided within 32 pairs
 BEYOND: Final = math.log(1.03)  # the smallest change that must be found
 BEYOND_LIMIT: Final = 0.10  # share of pairs beyond it; trimming drops up to 20 % on each side
-# A slow-down that surely exceeds this votes without a history: no machine was seen to cause one by itself.
-FAR: Final = math.log(1.25)
-FAR_SHARE: Final = 3.0  # times the largest estimate in the machine's own sessions of the series
 TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
 _ERROR: Final = 1e-4  # per look, for one of about ten benchmarks, at the default policy
 _FEW: Final = 8  # pairs; with fewer there is nothing to trim
-_OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
 _ALARMS: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
 
@@ -113,22 +111,6 @@ class VotingStatus:
         return self.why_not is None
 
 
-def why_withheld(status: VotingStatus, row: Comparison) -> Reason | None:
-    """Find why a slower row may not vote −1, given the history of its series; None if it may.
-
-    The history shows which differences the machine causes by itself. A row needs no history if the near end
-    of its interval is at least :data:`FAR` and :data:`FAR_SHARE` times the largest estimate of a session.
-    After enough sessions without repeated alarms the second condition suffices, however noisy the pairs are.
-    Layout is checked elsewhere: relinks confirmed the row, or it is too large for a layout effect.
-    """
-    if status.why_not is None:
-        return None
-    # Noise costs power, and more pairs restore it; it is no reason to distrust what the pairs prove.
-    least = 0.0 if status.why_not.kind in _OF_NOISE else FAR
-    is_far = row.nearest >= max(least, FAR_SHARE * status.largest)
-    return None if is_far and row.nearest > 0 else status.why_not
-
-
 def voting_status_of(history: History, policy: Policy) -> VotingStatus:
     """Judge a history by a policy; a ``probation`` of 0 lets every series vote."""
     logs = [log for session in history.newest for log in session.logs]
@@ -201,9 +183,10 @@ def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, fl
 
 def _why_not(history: History, policy: Policy, noise: float | None, beyond: float | None) -> Reason | None:
     alarms = sum(session.is_alarm for session in history.newest)
-    if alarms > MOST_ALARMS:
+    is_young = history.pairs < policy.probation or history.sessions < LEAST_SESSIONS
+    if alarms > (0 if is_young else MOST_ALARMS):
         return Reason(ReasonKind.SUSPENDED, (alarms, len(history.newest)))
-    if history.pairs < policy.probation or history.sessions < LEAST_SESSIONS:
+    if is_young:
         facts = (history.pairs, policy.probation, history.sessions, LEAST_SESSIONS)
         return Reason(ReasonKind.ON_PROBATION, facts)
     return _unmeasurable(noise, beyond)

@@ -10,8 +10,8 @@ from statistics import median, median_low
 from typing import TYPE_CHECKING, Final
 
 from service.domain.project.policy import BASE_PAIRS
+from service.domain.verdict.calibration.control import FAR
 from service.domain.verdict.calibration.evidence import (
-    FAR,
     TRIMMED_MEAN,
     change_found,
     pairs_needed,

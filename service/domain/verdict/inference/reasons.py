@@ -71,6 +71,9 @@ class ReasonKind(StrEnum):
     NOT_COUNTED = "not counted"  # why (if known)
     NOT_DETERMINISTIC = "not deterministic"
     ONLY_PATCH_NOT_COUNTED = "only patch not counted"
+    # of the parent against itself: the ratio, the ends of its interval, the pairs
+    CONTROL = "control"
+    OWN_DIFFERENCE = "own difference"
     # of the vote
     SUSPENDED = "suspended"  # false alarms, sessions
     ON_PROBATION = "on probation"  # pairs, pairs asked for, sessions, sessions asked for
@@ -96,6 +99,7 @@ NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
 
 WITHHOLDING: Final = frozenset(
     {
+        ReasonKind.OWN_DIFFERENCE,
         ReasonKind.SUSPENDED,
         ReasonKind.ON_PROBATION,
         ReasonKind.NO_EVIDENCE,

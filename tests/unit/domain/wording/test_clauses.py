@@ -60,6 +60,8 @@ FACTS = {
     ReasonKind.LAYOUT_AS_TEXT: ("words " * 50,),
     ReasonKind.SECOND_LIFTS: ("same", 24, 1.01),
     ReasonKind.SECOND_STANDS: ("slower", 24, 1.09),
+    ReasonKind.CONTROL: (1.001, 0.997, 1.004, 14),
+    ReasonKind.OWN_DIFFERENCE: (1.05, 1.048, 1.052, 14),
     ReasonKind.SUSPENDED: (2, 9),
     ReasonKind.ON_PROBATION: (0, 40, 0, 3),
     ReasonKind.NOISY: (0.02,),

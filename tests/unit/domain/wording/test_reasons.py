@@ -201,6 +201,21 @@ SENTENCES = [
     ),
     (ReasonKind.ONLY_PATCH_NOT_COUNTED, (), "the parent can be counted, the patch cannot"),
     (
+        ReasonKind.CONTROL,
+        (1.001, 0.997, 1.004, 14),
+        "the parent against itself: +0.10 % [−0.30, +0.40]",
+    ),
+    (
+        ReasonKind.OWN_DIFFERENCE,
+        (1.05, 1.048, 1.052, 14),
+        "the parent against itself: +5.0 % [+4.8, +5.2], 14 pairs, so the machine may explain it",
+    ),
+    (
+        ReasonKind.SUSPENDED,
+        (1, 1),
+        "suspended: 1 false alarm in the only comparison of a program with itself",
+    ),
+    (
         ReasonKind.SUSPENDED,
         (3, 50),
         "suspended: 3 false alarms in the last 50 comparisons of a program with itself",

@@ -34,6 +34,10 @@ def test_a_waiver_has_its_bug_in_few_words(waiver: Override, text: str) -> None:
         (Reason(ReasonKind.ON_PROBATION, (44, 40, 2, 3)), "not counted until 3 A/A sessions"),
         (Reason(ReasonKind.SUSPENDED, (2, 9)), "not counted: suspended"),
         (Reason(ReasonKind.NOISY, (0.02,)), "not counted: not measurable"),
+        (
+            Reason(ReasonKind.OWN_DIFFERENCE, (1.05, 1.04, 1.06, 14)),
+            "not counted: the machine's own difference",
+        ),
         (Reason(ReasonKind.LAYOUT_POSSIBLE), ""),
     ],
 )

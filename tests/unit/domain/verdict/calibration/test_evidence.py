@@ -8,8 +8,6 @@ from scipy.stats import binom, t
 
 from service.domain.project.policy import MOST_PAIRS, Policy
 from service.domain.verdict.calibration.evidence import (
-    FAR,
-    FAR_SHARE,
     LEAST_SESSIONS,
     RECALLED,
     SESSION_PAIRS,
@@ -19,12 +17,10 @@ from service.domain.verdict.calibration.evidence import (
     clopper_pearson,
     pairs_needed,
     voting_status_of,
-    why_withheld,
 )
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
-from service.domain.verdict.inference.verdict import Comparison, Verdict
+from service.domain.verdict.inference.verdict import Verdict
 from tests.unit.domain.comparisons import reason as because
-from tests.unit.domain.comparisons import row
 
 POLICY = Policy()
 
@@ -54,6 +50,8 @@ def test_three_sessions_of_the_default_size_end_the_default_probation() -> None:
         (sessions(1), Reason(ReasonKind.ON_PROBATION, (20, 40, 1, 3))),
         (sessions(2, pairs=32), Reason(ReasonKind.ON_PROBATION, (64, 40, 2, 3))),
         (sessions(3, pairs=8), Reason(ReasonKind.ON_PROBATION, (24, 40, 3, 3))),
+        (sessions(1, verdict=Verdict.SLOWER), Reason(ReasonKind.SUSPENDED, (1, 1))),
+        (sessions(1) + sessions(1, verdict=Verdict.FASTER), Reason(ReasonKind.SUSPENDED, (1, 2))),
         (sessions(2, verdict=Verdict.SLOWER), Reason(ReasonKind.SUSPENDED, (2, 2))),
         (
             sessions(1, verdict=Verdict.SLOWER) + sessions(47) + sessions(2, verdict=Verdict.FASTER),
@@ -134,63 +132,3 @@ def test_the_pairs_needed_are_the_first_that_find_the_change(noise: float, chang
     """One more pair may find less, so that no search by halves alone finds them."""
     first = next((n for n in range(8, MOST_PAIRS + 1) if change_found(noise, n, POLICY) <= change), None)
     assert pairs_needed(noise, POLICY, change) == first
-
-
-class TestWithholding:
-    """A slower row of a series that may not vote yet."""
-
-    @pytest.mark.parametrize(
-        ("low", "high", "may_vote"),
-        [(1.45, 1.55, True), (1.25, 1.9, True), (1.249, 1.9, False), (1.02, 3.0, False)],
-    )
-    def test_a_slow_down_of_certainly_25_percent_needs_no_history(
-        self, low: float, high: float, *, may_vote: bool
-    ) -> None:
-        status = voting_status_of(History(), POLICY)
-        reason = why_withheld(status, slower(low, high))
-
-        assert reason == (None if may_vote else status.why_not)
-
-    def test_a_rate_that_falls_counts_by_its_nearest_end_too(self) -> None:
-        status = voting_status_of(History(), POLICY)
-
-        assert why_withheld(status, slower(1 / 1.9, 1 / 1.26)) is None
-        assert why_withheld(status, slower(1 / 1.9, 1 / 1.24)) == status.why_not
-
-    def test_a_machine_that_showed_differences_of_its_own_needs_three_times_as_much(self) -> None:
-        odd = [Session((0.1,) * SESSION_PAIRS, Verdict.SLOWER)] * 2
-        status = voting_status_of(History.of(odd), POLICY)
-
-        assert status.largest == pytest.approx(0.1)
-        assert why_withheld(status, slower(math.exp(0.29), 2.0)) == Reason(ReasonKind.SUSPENDED, (2, 2))
-        assert why_withheld(status, slower(math.exp(0.31), 2.0)) is None
-
-    def test_noise_alone_withholds_nothing_that_is_far_beyond_the_sessions(self) -> None:
-        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
-        far = math.exp(FAR_SHARE * status.largest)
-
-        assert status.why_not is not None
-        assert status.why_not.kind is ReasonKind.NOISY
-        assert far < math.exp(FAR)
-        assert why_withheld(status, slower(1.001 * far, 2.0)) is None
-        assert why_withheld(status, slower(0.999 * far, 2.0)) == status.why_not
-
-    def test_a_row_without_an_interval_waits_on_a_noisy_machine_too(self) -> None:
-        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
-
-        assert why_withheld(status, Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)) == status.why_not
-
-    def test_a_row_without_an_interval_waits(self) -> None:
-        status = voting_status_of(History(), POLICY)
-        found = Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)
-
-        assert why_withheld(status, found) == status.why_not
-
-    def test_a_series_that_may_vote_votes_whatever_the_size(self) -> None:
-        status = voting_status_of(History.of(sessions(3)), POLICY)
-
-        assert why_withheld(status, slower(1.02, 1.03)) is None
-
-
-def slower(low: float, high: float) -> Comparison:
-    return Comparison(row("BM_a"), Verdict.SLOWER, 20, math.sqrt(low * high), (low, high))

@@ -1,0 +1,126 @@
+"""Decide whether a slower row may vote −1, by the build's control and the machine's history.
+
+The *control* of a row is the parent, measured against itself in the same build. Apart from chance, only the
+machine can make it slower, and a history of A/A sessions shows nothing else. So a clean control stands in for
+a history that is still missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.measuring.metric import Better
+from service.domain.values.identity import Side
+from service.domain.verdict.inference.estimate import estimate_of, ratio_of
+from service.domain.verdict.inference.reasons import Fact, Reason, ReasonKind, has_kind
+from service.domain.verdict.inference.signed_ranks import capped_rank_tail
+from service.domain.verdict.inference.verdict import by_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from service.domain.measuring.launch import Launch
+    from service.domain.verdict.calibration.evidence import Session, VotingStatus
+    from service.domain.verdict.inference.verdict import Comparison
+
+# A slow-down that surely exceeds this votes without a history: no machine was seen to cause one by itself.
+FAR: Final = math.log(1.25)
+FAR_SHARE: Final = 3.0  # times the largest estimate in the machine's own sessions of the series
+LEAST_PAIRS: Final = 8  # of a control: five cannot reach the error below, and trimming drops none of them
+ENOUGH: Final = 0.75  # of its pairs: a parent that sometimes gives no result has a control, too
+ERROR: Final = 1 / 64  # of calling the parent slower than itself, for each row; as with relinks
+EXPLAINED: Final = 0.5  # of the slow-down: less leaves most of it to the patch
+_SHOWN_ERROR: Final = 0.025  # of each end of the interval that is shown
+_OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Pairs of the parent with itself, of one row.
+
+    ``is_kept_in_place``: the program was too large to be copied for each pair.
+    """
+
+    session: Session
+    is_kept_in_place: bool = False
+
+    def covers(self, row: Comparison) -> bool:
+        """Return whether it has enough of the pairs that the row has."""
+        return len(self.session.logs) >= max(LEAST_PAIRS, ENOUGH * control_pairs(row))
+
+    def explains(self, row: Comparison) -> bool:
+        """Return whether the sides differ by themselves so much that a slower row proves nothing.
+
+        The signed-rank test calls the parent slower than itself at :data:`ERROR`, by at least half of the
+        nearest end of the row's interval. If the sides do not differ, the launch order makes that as
+        improbable as the error says, whatever the noise. If a constant difference of the sides alone made
+        the row slower, it exceeded the floor at a far smaller error, so as many pairs repeat it.
+        """
+        sign = 1 if row.row.metric.better is Better.LOWER else -1
+        logs = [sign * log for log in self.session.logs]
+        is_slower = capped_rank_tail(logs) <= ERROR
+        return is_slower and estimate_of(logs).centre >= EXPLAINED * row.nearest
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The ratio of its sides, the ends of the interval, and the pairs."""
+        found = estimate_of(self.session.logs)
+        low, high = found.interval(_SHOWN_ERROR)
+        return found.ratio, ratio_of(low), ratio_of(high), found.pairs
+
+
+def control_pairs(row: Comparison) -> int:
+    """Return how many pairs the control of a row gets: as many as found the slow-down.
+
+    Fewer would miss a difference of the sides that only many pairs show among loud ones.
+    """
+    return max(LEAST_PAIRS, row.pairs)
+
+
+def wanted_in_control(slower: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
+    """Map each suite to the benchmarks of slow-downs that lack pairs in these launches of the control."""
+    launched = Counter(
+        (each.suite, name)
+        for each in launches
+        if each.side is Side.BASE
+        for name in {*each.values, *each.errors, *each.lost}
+    )
+    return by_suite(row for row in slower if launched[row.row.suite, row.row.benchmark] < control_pairs(row))
+
+
+def why_withheld(status: VotingStatus, row: Comparison, control: Control | None = None) -> Reason | None:
+    """Find why a slower row may not vote −1, by the history of its series and its control; None if it may.
+
+    * A control that explains the row withholds the vote. So does one with a verdict of its own, which is a
+      false alarm, unless the row is far beyond it.
+    * A history of enough sessions without repeated alarms suffices, with or without a control.
+    * A row far beyond needs neither: the near end of its interval is at least :data:`FAR` and
+      :data:`FAR_SHARE` times the largest estimate of a session. After enough sessions the second condition
+      suffices, however noisy the pairs are.
+    * Otherwise a clean control suffices, but not for a series that is suspended: repeated alarms outweigh it.
+      If the programs are too large to be copied for each pair, relinked ones must have confirmed the row as
+      well, because a place in memory was drawn only once for each side.
+
+    Layout is checked elsewhere: relinks confirmed the row, or it is too large for a layout effect.
+    """
+    known = control if control is not None and control.covers(row) else None
+    own = control.session.size if control is not None and control.session.is_alarm else 0.0
+    if known is not None and known.explains(row):
+        return Reason(ReasonKind.OWN_DIFFERENCE, known.facts)
+    if control is not None and own and not _is_far(row, FAR, max(own, status.largest)):
+        return Reason(ReasonKind.OWN_DIFFERENCE, control.facts)
+    why = status.why_not
+    # Noise costs power, and more pairs restore it; it is no reason to distrust what the pairs prove.
+    if why is None or _is_far(row, 0.0 if why.kind in _OF_NOISE else FAR, max(own, status.largest)):
+        return None
+    if known is None or why.kind is ReasonKind.SUSPENDED:
+        return why
+    is_drawn_once = known.is_kept_in_place and not has_kind(row.reasons, {ReasonKind.LAYOUT_CONFIRMED})
+    return why if is_drawn_once else None
+
+
+def _is_far(row: Comparison, least: float, largest: float) -> bool:
+    return row.nearest > 0 and row.nearest >= max(least, FAR_SHARE * largest)

@@ -1,0 +1,217 @@
+"""Decide by the build's control and the machine's history whether a slower row may vote −1."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from scipy.stats import binom
+
+from service.domain.measuring.launch import Launch
+from service.domain.project.policy import Policy
+from service.domain.values.identity import Side
+from service.domain.verdict.calibration.control import (
+    ERROR,
+    FAR,
+    FAR_SHARE,
+    LEAST_PAIRS,
+    Control,
+    wanted_in_control,
+    why_withheld,
+)
+from service.domain.verdict.calibration.evidence import (
+    SESSION_PAIRS,
+    History,
+    Session,
+    VotingStatus,
+    voting_status_of,
+)
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Comparison, Verdict, compare_pairs
+from tests.unit.domain.comparisons import row
+from tests.unit.domain.verdict.calibration.test_evidence import sessions
+
+POLICY = Policy()
+NEW, ALARMED, NOISY, PROVEN = (
+    voting_status_of(History.of(found), POLICY)
+    for found in (
+        [],
+        [Session((0.05,) * SESSION_PAIRS, Verdict.SLOWER)] * 2 + sessions(20),
+        sessions(9, spread=0.05),
+        sessions(9),
+    )
+)
+CONFIRMED = (Reason(ReasonKind.LAYOUT_CONFIRMED, (1.05,) * 7),)
+
+
+def control(centre: float = 0.0, pairs: int = 20, *, kept: bool = False, spread: float = 0.004) -> Control:
+    noise = random.Random(pairs)  # noqa: S311 - repeatable on purpose
+    logs = [noise.gauss(0, spread) for _ in range(pairs)]
+    middle = sum(logs) / pairs
+    verdict = Verdict.SLOWER if centre > 0.02 else Verdict.FASTER if centre < -0.02 else Verdict.SAME
+    return Control(Session(tuple(log - middle + centre for log in logs), verdict), kept)
+
+
+def slower(low: float, high: float, metric: str = "cpu_time", pairs: int = 20) -> Comparison:
+    ratio = math.sqrt(low * high)
+    return Comparison(row("BM_a", metric), Verdict.SLOWER, pairs, ratio, (low, high))
+
+
+FIVE = slower(1.045, 1.055)
+
+
+class TestControl:
+    @pytest.mark.parametrize("status", [NEW, NOISY, PROVEN])
+    def test_a_clean_one_lets_a_slow_down_vote_whatever_the_history_lacks(self, status: VotingStatus) -> None:
+        assert why_withheld(status, FIVE, control()) is None
+
+    def test_repeated_alarms_outweigh_a_clean_one(self) -> None:
+        assert why_withheld(ALARMED, FIVE, control()) == ALARMED.why_not
+        assert why_withheld(ALARMED, slower(1.3, 1.4), control()) is None
+
+    @pytest.mark.parametrize("status", [NEW, NOISY, PROVEN, ALARMED])
+    def test_one_that_shows_half_of_the_slow_down_withholds_it_whatever_the_history(
+        self, status: VotingStatus
+    ) -> None:
+        found = why_withheld(status, FIVE, control(0.023))
+
+        assert found is not None
+        assert found.kind is ReasonKind.OWN_DIFFERENCE
+        assert found.facts[0] == pytest.approx(math.exp(0.023), abs=0.002)
+        assert found.facts[3] == 20
+
+    def test_one_that_shows_less_than_half_leaves_it_to_the_patch(self) -> None:
+        assert why_withheld(NEW, FIVE, control(0.018)) is None
+
+    def test_a_rate_is_explained_if_it_falls(self) -> None:
+        rate = slower(1 / 1.055, 1 / 1.045, "items_per_second")
+
+        assert control(-0.023).explains(rate)
+        assert not control(0.023).explains(rate)
+
+    def test_a_false_alarm_of_its_own_withholds_what_is_not_far_beyond_it(self) -> None:
+        """It is in the history when the build is judged again, and no recheck may change the vote."""
+        faster = control(-0.03)
+        again = voting_status_of(History.of([faster.session]), POLICY)
+
+        for status in (NEW, again):
+            assert why_withheld(status, FIVE, faster) is not None
+            assert why_withheld(status, slower(1.24, 1.3), faster) is not None
+            assert why_withheld(status, slower(1.26, 1.3), faster) is None
+
+    def test_it_takes_three_quarters_of_the_pairs_and_eight(self) -> None:
+        assert why_withheld(NEW, FIVE, control(pairs=14)) == NEW.why_not
+        assert why_withheld(NEW, FIVE, control(pairs=15)) is None
+        few = slower(1.045, 1.055, pairs=6)
+        assert why_withheld(NEW, few, control(pairs=LEAST_PAIRS - 1)) == NEW.why_not
+        assert why_withheld(NEW, few, control(pairs=LEAST_PAIRS)) is None
+
+    def test_a_program_kept_in_place_must_be_confirmed_on_relinks_too(self) -> None:
+        assert why_withheld(NEW, FIVE, control(kept=True)) == NEW.why_not
+        assert why_withheld(NEW, FIVE._replace(reasons=CONFIRMED), control(kept=True)) is None
+        assert why_withheld(PROVEN, FIVE, control(kept=True)) is None
+
+    def test_each_slow_down_gets_as_many_pairs_as_found_it(self) -> None:
+        """Others may have become slower since the control was measured."""
+        early, late = FIVE, slower(1.02, 1.03)._replace(row=row("BM_b"), pairs=12)
+        launches = [
+            Launch(pair, side, "suite", {"BM_a": {"cpu_time": 1.0}}, {})
+            for pair in range(19)
+            for side in Side
+        ]
+
+        assert wanted_in_control([early, late], launches) == {"suite": ("BM_a", "BM_b")}
+        done = [Launch(19, Side.BASE, "suite", {}, {"BM_a": "not this time"})]
+        assert wanted_in_control([early, late], [*launches, *done]) == {"suite": ("BM_b",)}
+
+
+@pytest.mark.simulation
+class TestError:
+    """Each trial has its own noise."""
+
+    TRIALS = 400
+
+    @pytest.mark.parametrize("shape", ["normal", "opposed modes"])
+    def test_chance_explains_a_slow_down_as_seldom_as_promised(self, shape: str) -> None:
+        """Of a row that is barely slower, so that only the test of ranks stands against it."""
+        noise = random.Random(shape)  # noqa: S311 - repeatable on purpose
+        draw = {"normal": lambda: noise.gauss(0, 0.05), "opposed modes": lambda: noise.choice((-0.05, 0.05))}
+        barely = slower(1.0001, 1.5)
+        found = sum(
+            Control(Session(tuple(draw[shape]() for _ in range(20)), Verdict.SAME)).explains(barely)
+            for _ in range(self.TRIALS)
+        )
+
+        assert found <= binom.ppf(0.9999, self.TRIALS, ERROR)
+
+    def test_a_constant_difference_of_the_sides_mostly_explains_what_it_made_slower(self) -> None:
+        """All but those that were found early by luck on loud pairs, which as few pairs need not repeat."""
+        noise = random.Random("constant")  # noqa: S311 - repeatable on purpose
+        found = explained = 0
+        for own, spread in ((0.02, 0.01), (0.03, 0.02), (0.05, 0.02), (0.05, 0.05)) * 40:
+            ratios = [math.exp(noise.gauss(math.log1p(own), spread)) for _ in range(158)]
+            made = compare_pairs(row("BM_a"), [1.0] * 158, ratios, POLICY, 15.0)
+            if made.verdict is Verdict.SLOWER and made.worsening >= POLICY.vote_at:
+                found += 1
+                again = tuple(noise.gauss(math.log1p(own), spread) for _ in range(made.pairs))
+                explained += Control(Session(again, Verdict.SAME)).explains(made)
+
+        assert found > 120
+        assert explained >= 0.95 * found
+
+
+class TestHistory:
+    """A slower row of a series that may not vote yet, in a build without a control."""
+
+    @pytest.mark.parametrize(
+        ("low", "high", "may_vote"),
+        [(1.45, 1.55, True), (1.25, 1.9, True), (1.249, 1.9, False), (1.02, 3.0, False)],
+    )
+    def test_a_slow_down_of_certainly_25_percent_needs_no_history(
+        self, low: float, high: float, *, may_vote: bool
+    ) -> None:
+        status = voting_status_of(History(), POLICY)
+        reason = why_withheld(status, slower(low, high))
+
+        assert reason == (None if may_vote else status.why_not)
+
+    def test_a_rate_that_falls_counts_by_its_nearest_end_too(self) -> None:
+        status = voting_status_of(History(), POLICY)
+
+        assert why_withheld(status, slower(1 / 1.9, 1 / 1.26)) is None
+        assert why_withheld(status, slower(1 / 1.9, 1 / 1.24)) == status.why_not
+
+    def test_a_machine_that_showed_differences_of_its_own_needs_three_times_as_much(self) -> None:
+        odd = [Session((0.1,) * SESSION_PAIRS, Verdict.SLOWER)] * 2
+        status = voting_status_of(History.of(odd), POLICY)
+
+        assert status.largest == pytest.approx(0.1)
+        assert why_withheld(status, slower(math.exp(0.29), 2.0)) == Reason(ReasonKind.SUSPENDED, (2, 2))
+        assert why_withheld(status, slower(math.exp(0.31), 2.0)) is None
+
+    def test_noise_alone_withholds_nothing_that_is_far_beyond_the_sessions(self) -> None:
+        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
+        far = math.exp(FAR_SHARE * status.largest)
+
+        assert status.why_not is not None
+        assert status.why_not.kind is ReasonKind.NOISY
+        assert far < math.exp(FAR)
+        assert why_withheld(status, slower(1.001 * far, 2.0)) is None
+        assert why_withheld(status, slower(0.999 * far, 2.0)) == status.why_not
+
+    def test_a_row_without_an_interval_waits_on_a_noisy_machine_too(self) -> None:
+        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
+
+        assert why_withheld(status, Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)) == status.why_not
+
+    def test_a_row_without_an_interval_waits(self) -> None:
+        status = voting_status_of(History(), POLICY)
+        found = Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)
+
+        assert why_withheld(status, found) == status.why_not
+
+    def test_a_series_that_may_vote_votes_whatever_the_size(self) -> None:
+        status = voting_status_of(History.of(sessions(3)), POLICY)
+
+        assert why_withheld(status, slower(1.02, 1.03)) is None
