@@ -66,6 +66,7 @@ _STAGES: Final[Mapping[str, str]] = MappingProxyType(
         "measure": "measure",
         "second opinion": "second opinion",
         "confirm": "check the layout",
+        "control": "measure the parent against itself",
     }
 )
 _ASLR: Final = {0: "off", 1: "partly on", 2: "on"}

@@ -23,6 +23,7 @@ from service.domain.wording.build_causes import (
 from service.domain.wording.failures import tests_too_short
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.confirm_layout import confirm_layout
+from service.steps.measuring.control import measure_control
 from service.steps.measuring.course import Course
 from service.steps.measuring.find_identical_programs import find_identical_programs
 from service.steps.measuring.launching import Launcher, SideFailed, cpus_wanted
@@ -98,15 +99,20 @@ def _compare(
 def _confirm(
     session: BuildSession, measured: Measurement, second: SecondOpinion, seconds: dict[str, float]
 ) -> MachineReport:
-    """Confirm small slow-downs and gains, and report what was measured."""
+    """Confirm small slow-downs and gains, measure the control, and report what was measured."""
     seconds["measure"] = round(measured.seconds, 3)
     if second.seconds:
         seconds["second opinion"] = round(second.seconds, 3)
     confirmed = confirm_layout(session, measured, _building(seconds))
     if confirmed.seconds:
         seconds["confirm"] = round(confirmed.seconds, 3)
+    begun = session.host.clock()
+    incomplete = measure_control(session, measured, confirmed)
+    if spent := round(session.host.clock() - begun, 3):
+        seconds["control"] = spent
     causes = (
         *confirmed.causes,
+        *incomplete,
         *second.causes,
         *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
         *((patch_failed(lost.failure),) if (lost := measured.patch_failed) else ()),

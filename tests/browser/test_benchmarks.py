@@ -117,7 +117,7 @@ def test_order_search_and_pages_are_links_that_keep_each_other(page: Page) -> No
 def test_a_series_says_why_it_does_not_vote(page: Page) -> None:
     page.goto("/benchmarks?q=logqtime")
     expect(page.locator("tbody tr")).to_contain_text("votes again with at most 1")
-    expect(page.locator("tbody tr")).to_contain_text("2 others not yet: 0 of 40 A/A pairs")
+    expect(page.locator("tbody tr")).to_contain_text("2 others yes, with a control; 0 of 40 A/A pairs")
 
 
 def test_machines_begin_with_those_that_can_measure(page: Page) -> None:

@@ -154,7 +154,7 @@ class CountedBuild:
         return self.state is BuildState.RUNNING and self.phase.partition(",")[0] in MEASURING
 
 
-MEASURING: Final = frozenset({"measure", "confirm", "second opinion"})  # phases of a build
+MEASURING: Final = frozenset({"measure", "confirm", "second opinion", "control"})  # phases of a build
 _WORST_FIRST: Final = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.judge_build import suspected_of_layout
@@ -45,10 +46,11 @@ _MARGIN: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """The end of confirming: why it was not possible, empty if it was, and how long it took."""
+    """The end of confirming: why it was not possible, empty if it was, how long it took, and all launches."""
 
     causes: tuple[str, ...] = ()
     seconds: float = 0.0
+    launches: tuple[Launch, ...] = ()
 
 
 def confirm_layout(session: BuildSession, measured: Measurement, building: float = 0.0) -> Confirmation:
@@ -67,7 +69,7 @@ def confirm_layout(session: BuildSession, measured: Measurement, building: float
     spec = session.spec
     suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
     if not suspected or spec.kind.has_fixed_pairs or spec.base is None or spec.base.tree == spec.patch.tree:
-        return Confirmation()
+        return Confirmation(launches=measured.relinked)
     session.claimed.enter("confirm")
     begun = session.host.clock()
     slower = [each for each in suspected if each.verdict is Verdict.SLOWER]
@@ -92,7 +94,8 @@ def confirm_layout(session: BuildSession, measured: Measurement, building: float
     if not why:
         # A gain that cannot be checked blocks nobody, and its row says so.
         relinks.hindrance(gains, confirming_cost(gains, cost))
-    return Confirmation((layout_not_checked(why),) if why else (), session.host.clock() - begun)
+    launches = tuple(chain.from_iterable(relinks.launches.values()))
+    return Confirmation((layout_not_checked(why),) if why else (), session.host.clock() - begun, launches)
 
 
 @dataclass(slots=True)

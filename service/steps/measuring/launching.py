@@ -20,6 +20,7 @@ from service.domain.measuring.formats.program import (
 )
 from service.domain.measuring.formats.reader import ReadLimits, read_run
 from service.domain.measuring.formats.suites import format_of
+from service.domain.measuring.launch import ITSELF
 from service.domain.measuring.launch_order import environment_pad, side_order, threads_of
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
@@ -27,6 +28,7 @@ from service.domain.measuring.renaming import under_new_names
 from service.domain.measuring.repetitions import SHORT, Rehearsed, Repetitions, repetitions_of
 from service.domain.project.benchmark import ALL_CPUS
 from service.domain.values.errors import BadResults, BenchgateError, CommandFailed
+from service.domain.values.identity import Side
 from service.domain.verdict.comparison.counting_pairs import is_disturbed
 from service.steps.building.build_sources import BUILD
 
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.measuring.launch import Launch
     from service.domain.project.benchmark import Suite
-    from service.domain.values.identity import Side
     from service.steps.building.session import BuildHost, BuildSession
 
 # Rows beyond one per repetition: statistics of a benchmark, and benchmarks that the filter did not name.
@@ -72,8 +73,8 @@ class SideFailed(BenchgateError):
 class Launcher:
     """Both sides' programs, ready to run.
 
-    ``variant`` is 0 as the project links them, else a relink; ``built_again`` has the sides whose relinks the
-    build commands made.
+    ``variant`` is 0 as the project links them, ``ITSELF`` if both sides are the parent, else a relink;
+    ``built_again`` has the sides whose relinks the build commands made.
     """
 
     session: BuildSession  # the build that measures them
@@ -154,7 +155,7 @@ class Launcher:
         except BadResults as error:
             # Before the pair is stored: what cannot be read now could not be read later either.
             raise SideFailed(side, suite.name, f"{RESULT}: {error.what}") from None
-        if problem := _too_many(run) or missing_of(run, listing.own_names(side, benchmarks)):
+        if problem := _too_many(run) or missing_of(run, self._own_names(suite, side, benchmarks)):
             raise SideFailed(side, suite.name, problem)
         (launch,) = under_new_names([launch_of(raw, run, suite, pair, self.variant)], [listing])
         return launch
@@ -207,7 +208,7 @@ class Launcher:
             BadResults: the dumps cannot be read.
         """
         limited = replace(suite, timeout=min(suite.timeout, seconds))
-        (own,) = self._listing(suite).own_names(side, (benchmark,))
+        (own,) = self._own_names(suite, side, (benchmark,))
         cpus = cpus_for(self.session.host, suite, (benchmark,))
         output = self._run(limited, side, format_of(suite).count(limited, own), cpus)
         return trials(output.file, output.log, own)
@@ -215,6 +216,10 @@ class Launcher:
     def _listing(self, suite: Suite) -> Listing:
         known = (each for each in self.listings if each.suite == suite.name)
         return next(known, Listing(suite.name, (), ()))
+
+    def _own_names(self, suite: Suite, side: Side, benchmarks: Iterable[str]) -> tuple[str, ...]:
+        side = Side.BASE if self.variant == ITSELF else side
+        return self._listing(suite).own_names(side, benchmarks)
 
     def _times(
         self,
@@ -225,7 +230,7 @@ class Launcher:
         env: Mapping[str, str],
     ) -> tuple[Completed, bytes]:
         """Run these benchmarks; return the program's end, and the times as Google Benchmark's JSON."""
-        of, own = format_of(suite), self._listing(suite).own_names(side, benchmarks)
+        of, own = format_of(suite), self._own_names(suite, side, benchmarks)
         cpus = cpus_for(self.session.host, suite, benchmarks)
         invocation = of.invoke(suite, own, repetitions)
         invocation = replace(invocation, env={**invocation.env, **env})

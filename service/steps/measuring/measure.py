@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from service.domain.measuring.machine_time import MachineTime
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 class Measurement:
     """The measured pairs, and how long they took.
 
-    ``launches`` and ``pairs`` count; pairs that were disturbed and repeated are left out. ``relinked`` and
-    ``second`` are launches of relinks and of the second opinion that an earlier attempt or build recorded.
+    ``launches`` and ``pairs`` count; pairs that were disturbed and repeated are left out. ``relinked``,
+    ``second`` and ``itself`` are launches of relinks, of the second opinion and of the control that an
+    earlier attempt or build recorded.
     ``patch_failed``: launches of the patch that failed twice and gave no answer.
     """
 
@@ -50,6 +51,7 @@ class Measurement:
     counts: Counts
     relinked: tuple[Launch, ...]
     second: tuple[Launch, ...] = ()
+    itself: tuple[Launch, ...] = ()
     left: float = 0.0  # of the machine time
     patch_failed: SideFailed | None = None
     is_used_up_by_patch: bool = False  # its launches took so long that some of the base pairs are missing
@@ -112,9 +114,20 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
     # More than the base pairs are a bonus, which an honest patch with slow set-up may lose.
     is_short = bool(wanted.benchmarks) and count < min(course.base_pairs, course.last)
     is_used_up = is_short and time().is_used_up_by_patch
-    found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked, stored.second)
-    first_lost = next(iter(unanswered), None)
-    return replace(found, left=time().left, patch_failed=first_lost, is_used_up_by_patch=is_used_up)
+    return Measurement(
+        listings,
+        counting,
+        count,
+        seconds,
+        failure,
+        counts,
+        stored.relinked,
+        stored.second,
+        stored.itself,
+        left=time().left,
+        patch_failed=next(iter(unanswered), None),
+        is_used_up_by_patch=is_used_up,
+    )
 
 
 def _look(session: BuildSession, course: Course, counting: Sequence[Launch], left: float) -> Wanted:

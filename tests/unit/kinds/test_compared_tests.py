@@ -149,7 +149,10 @@ def test_a_test_that_takes_longer_is_slower(tmp_path: Path) -> None:
     assert found.judgement.outcome is Outcome.SLOWER
     assert found.judgement.blamed == ("a",)
     (worst, *_) = measured_causes(found, site.session.spec.job.policy, "perf")
-    assert worst == "1 of 2 results is slower; worst: a real time ×2 [×2, ×2], 1 → 2 s, 14 pairs on perf"
+    assert worst == (
+        "1 of 2 results is slower; worst: a real time ×2 [×2, ×2], 1 → 2 s, 14 pairs on perf; the parent "
+        "against itself: ±0.00 % [±0.00, ±0.00]"
+    )
 
 
 def test_a_test_is_compared_if_it_is_long_on_one_side(tmp_path: Path) -> None:

@@ -1,0 +1,173 @@
+"""Measure the parent against itself where a slow-down is about to vote −1."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.measuring.launch import ITSELF
+from service.domain.measuring.launch_order import side_order
+from service.domain.measuring.pair_record import decode
+from service.domain.runs.judge_build import judge_measured
+from service.domain.verdict.inference.reasons import ReasonKind
+from tests.unit.steps.measuring.relinks.test_confirm_layout import BASE, PATCH, Machine
+from tests.unit.steps.measuring.test_measure import Killed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.runs.machine_report import MachineReport
+
+FIRST = 14  # pairs that find the slow-down
+POLICY = "{layout: off, probation: 40}"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine on which a patch slows one of two benchmarks by 5 %."""
+    return Machine(tmp_path, POLICY)
+
+
+def control_pairs(machine: Machine) -> list[int]:
+    return [each.pair for each in machine.claimed.records if each.variant == ITSELF]
+
+
+def incomplete(report: MachineReport) -> str:
+    (found,) = (each for each in report.causes if "control" in each)
+    return found
+
+
+def test_only_the_slow_down_is_launched_with_the_parent_on_both_sides(machine: Machine) -> None:
+    causes = machine.work().causes
+    launches = machine.sandbox.launches[-2 * FIRST :]
+
+    assert control_pairs(machine) == list(range(FIRST))
+    assert Counter((json.loads(code)["benchmarks"]["BM_slow"], names) for code, names in launches) == {
+        (BASE["BM_slow"], "^(BM_slow)$"): 2 * FIRST
+    }
+    assert machine.claimed.phases[-1] == "control"
+    assert not any("control" in each for each in causes)
+
+
+def test_its_order_is_drawn_anew(machine: Machine) -> None:
+    machine.work()
+    orders = [
+        tuple(launch.side for launch in decode(each.raw))
+        for each in machine.claimed.records
+        if each.variant == ITSELF
+    ]
+
+    assert orders == [side_order("seed", pair, ITSELF) for pair in range(FIRST)]
+
+
+def test_what_relinks_refute_needs_none(tmp_path: Path) -> None:
+    same = {"linked again": {"benchmarks": BASE}}
+    machine = Machine(tmp_path, "{probation: 40}", patch=same)
+    machine.work()
+
+    assert control_pairs(machine) == []
+
+
+@pytest.mark.parametrize("policy", ["{layout: off}", POLICY])
+def test_a_job_without_probation_and_a_local_gate_need_none(tmp_path: Path, policy: str) -> None:
+    machine = Machine(tmp_path, policy)
+    if policy == POLICY:
+        local = replace(machine.spec, instance="local")
+        machine.claimed.spec = local.to_mapping()
+    machine.work()
+
+    assert control_pairs(machine) == []
+
+
+def test_the_row_says_how_the_parent_compares_with_itself(machine: Machine) -> None:
+    machine.work()
+    rows = {each.row.benchmark: each for each in machine.judge().comparisons}
+    (reason,) = rows["BM_slow"].reasons
+
+    assert reason.kind is ReasonKind.CONTROL
+    assert reason.facts[0] == pytest.approx(1.0, abs=0.001)
+    assert rows["BM_same"].reasons == ()
+
+
+def test_renamed_benchmarks_have_their_former_name_on_both_sides(tmp_path: Path) -> None:
+    """The parent knows no other, and the results count for the new one."""
+    renamed = {"benchmarks": {"BM_quick": PATCH["BM_slow"], "BM_same": PATCH["BM_same"]}}
+    machine = Machine(tmp_path, POLICY, patch=renamed)
+    (suite,) = machine.spec.job.source["suites"]
+    suite["renamed"] = {"BM_slow": "BM_quick"}
+    machine.claimed.spec = machine.spec.to_mapping()
+    machine.work()
+    found = judge_measured(machine.spec.judged, machine.claimed.fixed, machine.claimed.pairs())
+
+    assert {names for _, names in machine.sandbox.launches[-2 * FIRST :]} == {"^(BM_slow)$"}
+    assert {row.benchmark for row in found.controls} == {"BM_quick"}
+
+
+@dataclass
+class Kill:
+    """The worker dies in this launch."""
+
+    launch: int
+
+    def __call__(self, number: int) -> None:
+        if number == self.launch:
+            raise Killed
+
+
+@pytest.mark.parametrize("launch", [0, 1, 8, 2 * FIRST - 1])
+def test_a_worker_that_dies_in_it_loses_and_doubles_no_pair(tmp_path: Path, launch: int) -> None:
+    whole, machine = Machine(tmp_path, POLICY), Machine(tmp_path, POLICY)
+    whole.work()
+    before = len(whole.sandbox.launches) - 2 * FIRST
+    machine.sandbox.before = Kill(before + launch)
+    with pytest.raises(Killed):
+        machine.work()
+    machine.sandbox.before = lambda _: None
+    machine.work()
+
+    assert control_pairs(machine) == list(range(FIRST))
+    seen, uninterrupted = (
+        [[raw.side for raw in decode(each.raw)] for each in found.claimed.pairs() if each.variant == ITSELF]
+        for found in (machine, whole)
+    )
+    assert seen == uninterrupted
+
+
+def test_a_build_that_has_one_measures_none(machine: Machine) -> None:
+    machine.work()
+    launched = len(machine.sandbox.launches)
+    machine.work()
+
+    assert len(machine.sandbox.launches) == launched
+
+
+def test_a_parent_that_fails_ends_it_and_the_cause_says_so(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, POLICY, base={"crashes at": [FIRST + 3, FIRST + 4]})
+    found = incomplete(machine.work())
+
+    assert found.startswith("the control (the parent against itself) is incomplete: suite bench: ")
+    assert control_pairs(machine) == [0]
+    assert machine.judge().judgement.blamed == ("BM_slow",)
+
+
+def test_it_does_not_begin_if_it_needs_more_than_the_time_left_and_half_of_one_more(tmp_path: Path) -> None:
+    """14 pairs of 44 s, and a launch before; the first 14 used up the ten minutes."""
+    machine = Machine(tmp_path, "{layout: off, probation: 40, machine_time: 10m}")
+    machine.sandbox.seconds = 22.0
+    report = machine.work()
+
+    assert control_pairs(machine) == []
+    assert incomplete(report).endswith("it needs about 11 min, and may take 5 min")
+
+
+def test_it_gets_half_of_the_machine_time_beyond_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, "{layout: off, probation: 40, machine_time: 10m}")
+    machine.sandbox.seconds = 9.9
+    report = machine.work()
+
+    assert control_pairs(machine) == list(range(FIRST))
+    assert report.seconds["control"] == pytest.approx(FIRST * 2 * 9.9)
