@@ -155,7 +155,7 @@ def judge_pairs(
     counted = treat_as_unchanged(
         compare_counts(listings, pairs.counts, job.policy.floor), _same_program(listings)
     )
-    controls = _controls(job, listings, rows, pairs.itself)
+    controls = controls_of(job, listings, rows, pairs.itself)
     withheld = withhold(rows, controls)
     rows = tuple(_with_control(row, controls.get(row.row), withheld.get(row.row)) for row in rows)
     explained = (
@@ -222,10 +222,13 @@ def _joined(rows: Iterable[Comparison]) -> frozenset[tuple[str, str]]:
     )
 
 
-def _controls(
+def controls_of(
     job: Job, listings: Sequence[Listing], rows: Sequence[Comparison], launches: Sequence[Launch]
 ) -> Controls:
-    """Make a session of each row that the control measured."""
+    """Make a session of each row that the control measured.
+
+    ``rows`` are those of the programs as built, ``launches`` all of the control.
+    """
     counting = counting_launches(launches, job.policy.base_pairs)
     if not counting:
         return {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch import ITSELF
 from service.domain.measuring.pair_record import MeasuredPairs
-from service.domain.runs.judge_build import slow_downs
+from service.domain.runs.judge_build import controls_of, slow_downs
 from service.domain.runs.pair_cost import control_cost, cost_of_a_pair
 from service.domain.values.errors import CommandFailed, OutOfTime
 from service.domain.values.identity import Side
@@ -46,7 +46,7 @@ def measure_control(session: BuildSession, measured: Measurement, confirmed: Con
         return ()
     record = MeasuredPairs(relinked=confirmed.launches, counts=measured.counts)
     slower = slow_downs(spec.judged, measured.listings, measured.launches, record)
-    if not wanted_in_control(slower, counting_launches(measured.itself, policy.base_pairs)):
+    if not _Pairs(session, measured, slower).wanted():
         return ()
     session.claimed.enter("control")
     cost = cost_of_a_pair(spec.judged.benchmark.suites, measured.listings, measured.launches)
@@ -59,7 +59,7 @@ def measure_control(session: BuildSession, measured: Measurement, confirmed: Con
             # The patch's side is unpacked after the parent's, as the programs as built were.
             trees = {side: stack.enter_context(built_tree(session, base)) for side in (Side.BASE, Side.PATCH)}
             launcher = Launcher(session, trees, measured.listings, ITSELF)
-            _measure(launcher, measured, slower, left)
+            _measure(launcher, _Pairs(session, measured, slower), left)
     except (CommandFailed, OutOfTime) as error:
         return (control_ended(str(error)),)
     except SideFailed as error:
@@ -67,24 +67,43 @@ def measure_control(session: BuildSession, measured: Measurement, confirmed: Con
     return ()
 
 
-def _measure(launcher: Launcher, measured: Measurement, slower: Sequence[Comparison], left: float) -> None:
+class _Pairs:
+    """The launches of the control so far, and how many pairs each slow-down gets."""
+
+    def __init__(self, session: BuildSession, measured: Measurement, slower: Sequence[Comparison]) -> None:
+        self._job, self._listings, self._slower = session.spec.judged, measured.listings, slower
+        self.launches = [*measured.itself]
+        self.pairs = {row: control_pairs(row) for row in slower}
+
+    @property
+    def count(self) -> int:
+        """Number of pairs that count."""
+        return count_pairs(self.launches, self._job.policy.base_pairs)
+
+    def wanted(self) -> dict[str, tuple[str, ...]]:
+        """Return the benchmarks that lack pairs; those that have them may prove to need more."""
+        counting = counting_launches(self.launches, self._job.policy.base_pairs)
+        if wanted := wanted_in_control(self.pairs, counting):
+            return wanted
+        found = controls_of(self._job, self._listings, self._slower, self.launches)
+        self.pairs = {row: control_pairs(row, found.get(row.row)) for row in self._slower}
+        return wanted_in_control(self.pairs, counting)
+
+
+def _measure(launcher: Launcher, pairs: _Pairs, left: float) -> None:
     """Launch the missing pairs.
 
     Raises:
         OutOfTime: more than ``left`` seconds are used.
         SideFailed: the parent fails twice in a pair.
     """
-    session, launches = launcher.session, [*measured.itself]
-    clock, most = session.host.clock, session.spec.judged.policy.base_pairs
-    last, begun = max(map(control_pairs, slower)), clock()
-    wanted = wanted_in_control(slower, counting_launches(launches, most))
+    session, clock = launcher.session, launcher.session.host.clock
+    begun, wanted = clock(), pairs.wanted()
     warm_up(launcher, wanted)
-    pair = next_pair(launches)
     while wanted:
         if clock() - begun > left:
             raise OutOfTime(OUT_OF_MACHINE_TIME)
-        count = count_pairs(launches, most)
+        count, last = pairs.count, max(pairs.pairs.values())
         session.progress.say(f"{session.claimed.name}: control, pair {count + 1}", min(count / last, 1.0))
-        launches.extend(measure_pair(launcher, pair, wanted, count))
-        pair += 1
-        wanted = wanted_in_control(slower, counting_launches(launches, most))
+        pairs.launches.extend(measure_pair(launcher, next_pair(pairs.launches), wanted, count))
+        wanted = pairs.wanted()

@@ -13,7 +13,7 @@ from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.slowdown import Slowdown
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey, Side
-from service.domain.verdict.calibration.control import why_withheld
+from service.domain.verdict.calibration.control import withheld_rows
 from service.domain.verdict.calibration.evidence import History, sessions_of, voting_status_of
 from service.domain.verdict.comparison.suite import compare_suites
 from service.domain.verdict.inference.verdict import Verdict
@@ -153,11 +153,8 @@ def _withheld(
         known = [histories.get(each, History()) for each in (key, before.get(key, key))]
         return max(known, key=lambda each: each.sessions)
 
-    reasons = {
-        row.row: why_withheld(voting_status_of(history(key), policy), row, controls.get(row.row))
-        for row, key in slower.items()
-    }
-    return {row: reason for row, reason in reasons.items() if reason is not None}
+    statuses = {row: voting_status_of(history(key), policy) for row, key in slower.items()}
+    return withheld_rows(statuses, controls)
 
 
 def _store(

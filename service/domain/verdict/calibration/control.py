@@ -13,23 +13,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.metric import Better
+from service.domain.project.policy import MOST_PAIRS
 from service.domain.values.identity import Side
-from service.domain.verdict.inference.estimate import estimate_of, ratio_of
+from service.domain.verdict.inference.estimate import estimate_of, ratio_of, spread_of
 from service.domain.verdict.inference.reasons import Fact, Reason, ReasonKind, has_kind
 from service.domain.verdict.inference.signed_ranks import capped_rank_tail
 from service.domain.verdict.inference.verdict import by_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.domain.measuring.launch import Launch
     from service.domain.verdict.calibration.evidence import Session, VotingStatus
-    from service.domain.verdict.inference.verdict import Comparison
+    from service.domain.verdict.inference.verdict import ComparedRow, Comparison
 
 # A slow-down that surely exceeds this votes without a history: no machine was seen to cause one by itself.
 FAR: Final = math.log(1.25)
 FAR_SHARE: Final = 3.0  # times the largest estimate in the machine's own sessions of the series
 LEAST_PAIRS: Final = 8  # of a control: five cannot reach the error below, and trimming drops none of them
+# Standard errors of a control's mean in the near end of the interval, so that a difference as large as that
+# is found in 19 of 20 cases: the normal quantiles of the error and of 1/20, times 1.07 for trimming.
+REACH: Final = 4.07
 ENOUGH: Final = 0.75  # of its pairs: a parent that sometimes gives no result has a control, too
 ERROR: Final = 1 / 64  # of calling the parent slower than itself, for each row; as with relinks
 EXPLAINED: Final = 0.5  # of the slow-down: less leaves most of it to the patch
@@ -49,7 +53,7 @@ class Control:
 
     def covers(self, row: Comparison) -> bool:
         """Return whether it has enough of the pairs that the row has."""
-        return len(self.session.logs) >= max(LEAST_PAIRS, ENOUGH * control_pairs(row))
+        return len(self.session.logs) >= max(LEAST_PAIRS, ENOUGH * control_pairs(row, self))
 
     def explains(self, row: Comparison) -> bool:
         """Return whether the sides differ by themselves so much that a slower row proves nothing.
@@ -57,7 +61,7 @@ class Control:
         The signed-rank test calls the parent slower than itself at :data:`ERROR`, by at least half of the
         nearest end of the row's interval. If the sides do not differ, the launch order makes that as
         improbable as the error says, whatever the noise. If a constant difference of the sides alone made
-        the row slower, it exceeded the floor at a far smaller error, so as many pairs repeat it.
+        the row slower, it is hardly smaller than that near end, and :func:`control_pairs` find it.
         """
         sign = 1 if row.row.metric.better is Better.LOWER else -1
         logs = [sign * log for log in self.session.logs]
@@ -72,26 +76,56 @@ class Control:
         return found.ratio, ratio_of(low), ratio_of(high), found.pairs
 
 
-def control_pairs(row: Comparison) -> int:
-    """Return how many pairs the control of a row gets: as many as found the slow-down.
+def control_pairs(row: Comparison, control: Control | None = None) -> int:
+    """Compute how many pairs the control of a row gets, as far as it is known.
 
-    Fewer would miss a difference of the sides that only many pairs show among loud ones.
+    At least as many as found the slow-down, and enough to find a difference as large as the near end of the
+    interval in 19 of 20 cases. Loud pairs find a slow-down early if they vary little by luck, so the spread
+    of the control's own pairs counts if it is larger.
     """
-    return max(LEAST_PAIRS, row.pairs)
+    spread = max(row.spread or 0.0, spread_of(control.session.logs) if control else 0.0)
+    loud = (REACH * spread / row.nearest) ** 2 if row.nearest else 0.0
+    return max(LEAST_PAIRS, row.pairs, math.ceil(min(loud, MOST_PAIRS)))
 
 
-def wanted_in_control(slower: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
-    """Map each suite to the benchmarks of slow-downs that lack pairs in these launches of the control."""
+def wanted_in_control(
+    pairs: Mapping[Comparison, int], launches: Sequence[Launch]
+) -> dict[str, tuple[str, ...]]:
+    """Map each suite to the benchmarks that have fewer than ``pairs`` in these launches of the control."""
     launched = Counter(
         (each.suite, name)
         for each in launches
         if each.side is Side.BASE
         for name in {*each.values, *each.errors, *each.lost}
     )
-    return by_suite(row for row in slower if launched[row.row.suite, row.row.benchmark] < control_pairs(row))
+    return by_suite(
+        row for row, wanted in pairs.items() if launched[row.row.suite, row.row.benchmark] < wanted
+    )
 
 
-def why_withheld(status: VotingStatus, row: Comparison, control: Control | None = None) -> Reason | None:
+def withheld_rows(
+    statuses: Mapping[Comparison, VotingStatus], controls: Mapping[ComparedRow, Control]
+) -> dict[ComparedRow, Reason]:
+    """Find why slower rows of a build may not vote −1; those that may are left out.
+
+    If the control of one of them is not clean, none stands in for a history: a machine that favours a side
+    does so for others too, and one of many may seem clean by chance.
+    """
+    are_clean = not any(
+        control.session.is_alarm or (control.covers(row) and control.explains(row))
+        for row in statuses
+        if (control := controls.get(row.row)) is not None
+    )
+    found = {
+        row.row: why_withheld(status, row, controls.get(row.row), are_clean=are_clean)
+        for row, status in statuses.items()
+    }
+    return {row: reason for row, reason in found.items() if reason is not None}
+
+
+def why_withheld(
+    status: VotingStatus, row: Comparison, control: Control | None = None, *, are_clean: bool = True
+) -> Reason | None:
     """Find why a slower row may not vote −1, by the history of its series and its control; None if it may.
 
     * A control that explains the row withholds the vote. So does one with a verdict of its own, which is a
@@ -100,7 +134,8 @@ def why_withheld(status: VotingStatus, row: Comparison, control: Control | None 
     * A row far beyond needs neither: the near end of its interval is at least :data:`FAR` and
       :data:`FAR_SHARE` times the largest estimate of a session. After enough sessions the second condition
       suffices, however noisy the pairs are.
-    * Otherwise a clean control suffices, but not for a series that is suspended: repeated alarms outweigh it.
+    * Otherwise a control suffices if all of the build ``are_clean``, but not for a series that is suspended:
+      its alarms outweigh it.
       If the programs are too large to be copied for each pair, relinked ones must have confirmed the row as
       well, because a place in memory was drawn only once for each side.
 
@@ -116,7 +151,7 @@ def why_withheld(status: VotingStatus, row: Comparison, control: Control | None 
     # Noise costs power, and more pairs restore it; it is no reason to distrust what the pairs prove.
     if why is None or _is_far(row, 0.0 if why.kind in _OF_NOISE else FAR, max(own, status.largest)):
         return None
-    if known is None or why.kind is ReasonKind.SUSPENDED:
+    if known is None or not are_clean or why.kind is ReasonKind.SUSPENDED:
         return why
     is_drawn_once = known.is_kept_in_place and not has_kind(row.reasons, {ReasonKind.LAYOUT_CONFIRMED})
     return why if is_drawn_once else None
