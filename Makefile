@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-queue bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
+.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -115,6 +115,8 @@ bench-power: .venv/dev.stamp ## simulate power against machine time and false al
 
 bench-queue: .venv/dev.stamp ## simulate how long builds wait in different orders of the queue, beside stacks of thirty changes
 	@$(BIN)/python -m bench.simulations.queue
+bench-first-day: .venv/dev.stamp ## simulate -1 on a machine without a history, with and without a control
+	@$(BIN)/python -m bench.simulations.first_day
 
 bench-real: .venv/run.stamp ## try real projects from init to verdicts: MIRRORS=… (bare repositories) PROJECTS=… (TOML; ONLY=hashes: one project)
 	@$(BIN)/python -m bench.real "$(MIRRORS)" "$(PROJECTS)" $(foreach project,$(ONLY),--only $(project))
