@@ -12,7 +12,7 @@ from typing import Final
 from alembic import op
 
 revision = "20261128_1620"
-down_revision = "20261128_1500"
+down_revision = "20261128_1610"
 branch_labels = None
 depends_on = None
 

@@ -69,6 +69,9 @@ DECLARE
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('host ' || host)) FROM machine WHERE name = p_machine;
     UPDATE machine SET last_seen_at = now() WHERE name = p_machine RETURNING * INTO own;
+    IF machine.is_closed(p_machine) THEN
+        RETURN;
+    END IF;
     SELECT b.* INTO chosen
         FROM machine.eligible(p_machine) AS e JOIN build AS b ON b.id = e.build_id
         WHERE b.state = 'queued' AND NOT b.cancel_requested AND (p_may_measure OR NOT b.is_exclusive)
