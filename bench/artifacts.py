@@ -18,7 +18,7 @@ from bench.logs import database
 from bench.timing import CAVEAT, quantile, say, say_load
 from bench.webhooks import serving
 from service.adapters.building.artifacts import DirectoryArtifacts
-from service.adapters.building.http_artifacts import HttpArtifacts
+from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.store import PostgresStore
@@ -60,7 +60,7 @@ def main(*, mebibytes: int) -> None:
         with serving(home, url) as port, closing(build):
             address = f"http://127.0.0.1:{port}"
             over_http = HttpArtifacts(
-                address, home / "token", MACHINE, ArtifactKind.BUILDS, home / "transfers"
+                address, MachineToken(MACHINE, home / "token"), ArtifactKind.BUILDS, home / "transfers"
             )
             with closing(over_http):
                 compare(programs, home, directory, over_http)

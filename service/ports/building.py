@@ -106,7 +106,7 @@ class KeptArtifact:
 class IncomingArtifact(Protocol):
     """A transfer into the store, in gzip's format; nobody can read any of it before ``publish``."""
 
-    def write(self, data: bytes) -> None:
+    def take(self, data: bytes) -> None:
         """Take the next bytes, and check them; raises BadInput if the artifact cannot be stored."""
 
     def publish(self) -> None:

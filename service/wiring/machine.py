@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from service.adapters.building.artifacts import DirectoryArtifacts
-from service.adapters.building.http_artifacts import HttpArtifacts
+from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
 from service.adapters.machines.installation import installation_id, kept_name
 from service.adapters.machines.linux import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
@@ -131,8 +131,7 @@ def artifacts_over_http(settings: MachineSettings, home: Path, kind: ArtifactKin
         raise BadInput("is not set", "BENCHGATE_MACHINE_TOKEN_FILE")
     return HttpArtifacts(
         settings.artifacts_url,
-        settings.machine_token_file,
-        settings.machine_name,
+        MachineToken(settings.machine_name, settings.machine_token_file),
         kind,
         home.absolute() / "transfers",
     )

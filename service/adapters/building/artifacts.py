@@ -103,7 +103,7 @@ class _IncomingFile(IncomingArtifact):
             self._file = path.open("xb")
 
     @override
-    def write(self, data: bytes) -> None:
+    def take(self, data: bytes) -> None:
         self._left -= len(data)
         if self._left < 0:
             raise BadInput(f"has more than {LARGEST_ARTIFACT >> 30} GiB", f"artifact {self._key}")

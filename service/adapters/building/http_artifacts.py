@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 import httpx
@@ -37,6 +38,14 @@ _LOG = structlog.get_logger(__name__)
 _Answer = TypeVar("_Answer")
 
 
+@dataclass(frozen=True, slots=True)
+class MachineToken:
+    """The API token of a machine: in a file that is read for each request, so that it can be replaced."""
+
+    machine: str
+    file: Path
+
+
 class HttpArtifacts(CompressedArtifacts):
     """Artifacts of one kind on the control plane; safe to use from several threads.
 
@@ -44,8 +53,7 @@ class HttpArtifacts(CompressedArtifacts):
 
     Args:
         url: the address of the control plane.
-        token_file: the file with the machine's API token; read for each request, so that it can be replaced.
-        machine: the name of this machine.
+        token: of this machine.
         kind: which store.
         unfinished: a directory for files in transfer, on this machine.
         patience: seconds for which a request is repeated while the control plane does not answer.
@@ -55,8 +63,7 @@ class HttpArtifacts(CompressedArtifacts):
     def __init__(
         self,
         url: str,
-        token_file: Path,
-        machine: str,
+        token: MachineToken,
         kind: ArtifactKind,
         unfinished: Path,
         *,
@@ -65,8 +72,7 @@ class HttpArtifacts(CompressedArtifacts):
     ) -> None:
         super().__init__(unfinished)
         self._root = f"{url.rstrip('/')}/api/v1/artifacts/{kind}/"
-        self._token_file = token_file
-        self._machine = machine
+        self._machine, self._token_file = token.machine, token.file
         self._patience = patience
         # Not compressed once more on the way. No redirect is followed: it would get the token.
         self._client = httpx.Client(

@@ -53,7 +53,7 @@ def create_artifacts(
 
     async def take(incoming: IncomingArtifact, waiting: bytearray) -> None:
         async with unpacking:
-            await run_in_threadpool(incoming.write, bytes(waiting))
+            await run_in_threadpool(incoming.take, bytes(waiting))
         waiting.clear()
 
     @router.put("/{kind}/{key}", status_code=204)

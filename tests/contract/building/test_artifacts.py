@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.adapters.building.artifacts import DirectoryArtifacts
-from service.adapters.building.http_artifacts import HttpArtifacts
+from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
 from service.domain.values.errors import BadInput, NotFound, Permanent
 from service.ports.building import ArtifactKind
 from service.web.request_deadline import DeadlineProtocol
@@ -43,7 +43,9 @@ class TestArtifacts:
         (tmp_path / "token").write_text(f"{TOKEN}\n")
         address: str = request.getfixturevalue("address")
         kind, unfinished = ArtifactKind.BUILDS, tmp_path / "unfinished"
-        with closing(HttpArtifacts(address, tmp_path / "token", "perf-01", kind, unfinished)) as artifacts:
+        with closing(
+            HttpArtifacts(address, MachineToken("perf-01", tmp_path / "token"), kind, unfinished)
+        ) as artifacts:
             yield artifacts
             assert not list(unfinished.iterdir())
 
@@ -112,11 +114,17 @@ class TestArtifactStore:
             assert listed == [key for key in keys if key.startswith(prefix)]
         assert all(each.size > 0 and each.stored_at > 0 for each in artifacts.listed(""))
 
+
+class TestIncomingArtifact:
+    @pytest.fixture(params=["memory", "directory"])
+    def artifacts(self, request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
+        return MemoryArtifacts() if request.param == "memory" else DirectoryArtifacts(tmp_path / "artifacts")
+
     def test_a_transfer_can_be_read_once_it_is_published(self, artifacts: ArtifactStore) -> None:
         key, packed = hashlib.sha256(DATA).hexdigest(), gzip.compress(DATA)
         with closing(artifacts.receive(key)) as incoming:
             for piece in (packed[:9], packed[9:]):
-                incoming.write(piece)
+                incoming.take(piece)
             with pytest.raises(NotFound):
                 artifacts.get(key)
             assert not list(artifacts.listed(""))
@@ -137,7 +145,7 @@ class TestArtifactStore:
 
         def transfer() -> None:
             with closing(artifacts.receive(key)) as incoming:
-                incoming.write(sent)
+                incoming.take(sent)
                 incoming.publish()
 
         with pytest.raises(BadInput, match=key):

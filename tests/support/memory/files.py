@@ -180,7 +180,7 @@ class MemoryIncoming:
     key: str
     packed: bytes = b""
 
-    def write(self, data: bytes) -> None:
+    def take(self, data: bytes) -> None:
         self.packed += data
 
     def publish(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import httpx
 import pytest
 
-from service.adapters.building.http_artifacts import HttpArtifacts
+from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
 from service.domain.values.errors import NotFound, Permanent, Refused, Transient
 from service.ports.building import ArtifactKind
 
@@ -62,8 +62,7 @@ def artifacts_of(tmp_path: Path) -> Iterator[Callable[[Server], HttpArtifacts]]:
         made.append(
             HttpArtifacts(
                 "https://bench.example.com/",
-                tmp_path / "token",
-                "perf-01",
+                MachineToken("perf-01", tmp_path / "token"),
                 ArtifactKind.BUILDS,
                 tmp_path / "unfinished",
                 patience=patience,
