@@ -8,6 +8,7 @@ from contextlib import closing
 
 import click
 
+from service.adapters.building.sandbox.limits import leave_own_group
 from service.adapters.embedded.children import Supervisor
 from service.adapters.machines.linux import keep_off
 from service.adapters.runs.queue import CONTROL_QUEUE, pool_queue
@@ -67,6 +68,7 @@ def _run_machines(pools: tuple[str, ...]) -> None:
     """Run a worker for each machine of this host until SIGTERM; restart one that dies."""
     if "control" in pools:
         raise BadInput("the control worker has a process of its own", "--pool control")
+    leave_own_group()  # the workers could not divide one that has this process
     settings = MachineSettings()
     slots = slots_of(name_of(settings), pools, settings.builds_beside)
     with stop_on_signals() as stop, StatusLines() as lines, Supervisor(lines) as supervisor:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PREFIX: Final = "benchgate"
+# `cpu` gives a program with priority the largest share of the CPUs; only version 2 must be asked for it.
+CONTROLLERS: Final = ("memory", "pids", "cpuset", "cpu")
 UNIFIED: Final = 2  # the version with one hierarchy for all controllers
+# The group of version 2 to which a process moves out of its own, so that the kernel lets it divide that one.
+PARTS: Final = "benchgate-parts"
 # Joins the groups named before `--`, then execs the program after it. Not in Python, because a forked Python
 # could wait for a lock that another thread holds.
 JOIN: Final = (
@@ -139,18 +143,51 @@ def can_divide(hierarchy: Hierarchy) -> bool:
         return False
 
 
+def leave_own_group(root: Path = Path("/")) -> None:
+    """Move this process from its delegated group of version 2 to a new one in it, if it is alone there.
+
+    The kernel lets a process divide a group only if the group has no member, and systemd starts a service in
+    the group that ``Delegate=yes`` gives it. Call it before the first child starts: children inherit the
+    group, and their groups then stand beside it.
+    """
+    for mount in _mounts(root, "cgroup2"):
+        own = _own_directory(root, mount, "")
+        if own is None or own.name == PARTS or _words(own / "cgroup.procs") != [str(os.getpid())]:
+            continue
+        if {"memory", "pids"} <= {*_words(own / "cgroup.controllers")} and _is_delegated(root, own):
+            with suppress(OSError):
+                (own / PARTS).mkdir(exist_ok=True)
+                (own / PARTS / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def _is_delegated(root: Path, directory: Path) -> bool:
+    """Return whether systemd, if it runs here, leaves a group to its members.
+
+    It takes the controllers away from the groups in any other service, and the limits with them, whenever an
+    administrator reloads its units.
+    """
+    if not (root / "run/systemd/system").is_dir():  # as sd_booted(3) asks
+        return True
+    for name in ("user.delegate", "trusted.delegate"):  # only root may read the second, which is older
+        with suppress(OSError):
+            if os.getxattr(directory, name) == b"1":
+                return True
+    return False
+
+
 def find_hierarchies(
     root: Path = Path("/"), can_be_used: Callable[[Hierarchy], bool] = can_divide
 ) -> tuple[Hierarchy, ...]:
     """Find the control groups that this process may divide: version 2, else 1, else none.
 
-    Version 2 is used only if it limits memory and processes; on hybrid hosts it often has no controller. The
-    groups of dead workers are removed.
+    Version 2 is used only if it limits memory and processes; on hybrid hosts it often has no controller. This
+    process leaves its own group for that if it is alone there. The groups of dead workers are removed.
 
     Args:
         root: the root directory of the system.
         can_be_used: the trial that a hierarchy must pass.
     """
+    leave_own_group(root)
     usable = _find_version_2(root, can_be_used) or _find_version_1(root, can_be_used)
     for hierarchy in usable:
         _remove_stale(hierarchy.parent)
@@ -162,7 +199,7 @@ def describe(hierarchies: Sequence[Hierarchy]) -> str:
     if not hierarchies:
         return "prlimit processes, file size; memory watched"
     offered = frozenset[str]().union(*(hierarchy.controllers for hierarchy in hierarchies))
-    named = ",".join(name for name in ("memory", "pids", "cpuset") if name in offered)
+    named = ",".join(name for name in CONTROLLERS if name in offered)
     return f"cgroup v{hierarchies[0].version} {named}"
 
 
@@ -180,12 +217,12 @@ def _find_version_2(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> lis
 
 def _delegate(directory: Path) -> frozenset[str]:
     """Enable the controllers for children of ``directory``, and return the enabled ones."""
-    for controller in ("memory", "pids", "cpuset"):
+    for controller in CONTROLLERS:
         with suppress(OSError):
             if controller not in _words(directory / "cgroup.subtree_control"):
                 (directory / "cgroup.subtree_control").write_text(f"+{controller}")
     with suppress(OSError):
-        return frozenset(_words(directory / "cgroup.subtree_control")) & {"memory", "pids", "cpuset"}
+        return frozenset(_words(directory / "cgroup.subtree_control")).intersection(CONTROLLERS)
     return frozenset()
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from service.adapters.building.sandbox.limits import ControlGroups, Hierarchy, describe, find_hierarchies
+from service.adapters.building.sandbox.limits import (
+    PARTS,
+    ControlGroups,
+    Hierarchy,
+    describe,
+    find_hierarchies,
+    leave_own_group,
+)
 from service.domain.building.sandbox_command import Limits
 
 V1_MOUNTS = """\
@@ -35,8 +43,51 @@ def test_version_2_is_used_if_it_limits_memory_and_processes(tmp_path: Path) -> 
 
     found = find_hierarchies(tmp_path, lambda _: True)
 
-    assert found == (Hierarchy(own.parent, frozenset({"memory", "pids", "cpuset"}), 2),)
-    assert describe(found) == "cgroup v2 memory,pids,cpuset"
+    assert found == (Hierarchy(own.parent, frozenset({"memory", "pids", "cpuset", "cpu"}), 2),)
+    assert describe(found) == "cgroup v2 memory,pids,cpuset,cpu"
+
+
+def _delegated(tmp_path: Path, members: str, controllers: str) -> Path:
+    own = _host(tmp_path, V2_MOUNTS, "0::/benchgate.service\n") / "benchgate.service"
+    own.mkdir(parents=True)
+    (own / "cgroup.procs").write_text(members)
+    (own / "cgroup.controllers").write_text(controllers)
+    return own
+
+
+def test_a_process_that_is_alone_in_a_delegated_group_makes_room_to_divide_it(tmp_path: Path) -> None:
+    own = _delegated(tmp_path, f"{os.getpid()}\n", "cpuset cpu io memory pids")
+
+    leave_own_group(tmp_path)
+
+    assert (own / PARTS / "cgroup.procs").read_text() == str(os.getpid())
+
+
+def test_a_group_of_a_service_that_systemd_did_not_delegate_is_not_left(tmp_path: Path) -> None:
+    """Found in a virtual machine: `systemctl daemon-reload` removed the limits of a running program."""
+    own = _delegated(tmp_path, f"{os.getpid()}\n", "cpuset cpu io memory pids")
+    (tmp_path / "run/systemd/system").mkdir(parents=True)
+
+    leave_own_group(tmp_path)
+
+    assert not (own / PARTS).exists()
+
+
+@pytest.mark.parametrize(
+    ("members", "controllers"),
+    [
+        ("1\n{}\n", "cpuset cpu io memory pids"),  # the shell that started it is there, too
+        ("{}\n", "cpu io pids"),  # nothing to gain: version 2 is used only if it limits memory
+    ],
+)
+def test_a_group_with_other_members_or_without_controllers_is_not_left(
+    tmp_path: Path, members: str, controllers: str
+) -> None:
+    own = _delegated(tmp_path, members.format(os.getpid()), controllers)
+
+    leave_own_group(tmp_path)
+
+    assert not (own / PARTS).exists()
 
 
 def test_a_hybrid_host_uses_version_1_in_the_mounts_of_this_process(tmp_path: Path) -> None:
