@@ -36,6 +36,11 @@ _PRIORITY_REMEDY: Final = (
     "other programs may preempt measured ones: allow this user a nice value of -20, by `LimitNICE=-20` in a "
     "systemd unit or a `nice` limit in /etc/security/limits.conf"
 )
+_LIMITS_REMEDY: Final = (
+    "the kernel does not limit the memory of programs, nor the processes of root's: start Benchgate as a "
+    "service of systemd with `Delegate=yes`; `systemd-run --pty -p Delegate=yes -p User=$USER benchgate "
+    "doctor` shows the effect"
+)
 _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.UNKNOWN: "dim"}
 
 
@@ -94,8 +99,17 @@ def _sandbox(mounts: Sequence[MachineMount]) -> Iterator[MachineFinding]:
         in_force = BubblewrapSandbox(mounts=mounts).in_force()
     except Unfit as error:
         yield MachineFinding("sandbox", State.BAD, "none", str(error))
-        return
-    yield MachineFinding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}")
+    else:
+        yield from sandbox_findings(in_force)
+
+
+def sandbox_findings(in_force: Mapping[str, str]) -> Iterator[MachineFinding]:
+    """Report the isolation, limits and priority of programs, as ``Sandbox.in_force`` describes them."""
+    yield MachineFinding("sandbox", State.OK, in_force["sandbox"])
+    if in_force["limits"].startswith("cgroup"):
+        yield MachineFinding("limits", State.OK, in_force["limits"])
+    else:
+        yield MachineFinding("limits", State.WARN, in_force["limits"], _LIMITS_REMEDY)
     if priority := in_force.get("priority"):
         yield MachineFinding("priority", State.OK, priority)
     else:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.cli.local.doctor import mount_findings, pattern_findings, print_findings
+from service.cli.local.doctor import mount_findings, pattern_findings, print_findings, sandbox_findings
 from service.config import ControlSettings
 from service.domain.machines.environment import MachineFinding, State
 
@@ -38,6 +38,17 @@ def test_a_remedy_of_several_checks_is_printed_once(capsys: pytest.CaptureFixtur
 def test_nothing_to_fix_prints_the_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
     print_findings([MachineFinding("load", State.OK, "0.10 over a minute")])
     assert "how to fix it" not in capsys.readouterr().out
+
+
+def test_limits_without_control_groups_come_with_the_line_of_a_unit_that_brings_them() -> None:
+    in_force = {"sandbox": "bubblewrap 0.8.0", "priority": "nice -20"}
+    groups, watched = "cgroup v2 memory,pids,cpuset,cpu", "prlimit processes, file size; memory watched"
+    [_, delegated, _] = sandbox_findings({**in_force, "limits": groups})
+    [_, plain, _] = sandbox_findings({**in_force, "limits": watched})
+
+    assert delegated == MachineFinding("limits", State.OK, groups)
+    assert (plain.state, plain.value) == (State.WARN, watched)
+    assert "Delegate=yes" in plain.remedy
 
 
 def test_the_configured_patterns_of_failures_are_read(tmp_path: Path) -> None:
