@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-real bench-signatures bench-patterns bench-trunk bench-changes soak checks-plugin clean
+.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-real bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -63,6 +63,10 @@ native-test: .venv/run.stamp ## run the C++ tests: in the measured configuration
 
 escapes: .venv/dev.stamp ## try to escape from the sandbox in more than a hundred ways, and print what refused each
 	@$(BIN)/python -m pytest -q --no-header tests/escape --table
+
+vm-test: .venv/dev.stamp ## try to escape, and the limits, under control groups v2: in a virtual machine with Debian's kernel (root; half an hour)
+	@tools/need vm
+	@$(BIN)/python -m tools.vm
 
 check: lint types native checks-plugin ## run formatters, linters, import contracts, type checks and the plug-in's tests
 

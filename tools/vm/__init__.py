@@ -1,0 +1,1 @@
+"""Run the sandbox's suites in a virtual machine that has control groups v2 (`make vm-test`)."""
