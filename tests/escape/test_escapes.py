@@ -82,7 +82,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         closing(socket.create_server(("127.0.0.1", 0))) as server,
         closing(socket.socket(socket.AF_UNIX)) as abstract,
         closing(socket.socket(socket.AF_UNIX)) as named,
-        subprocess.Popen(["sleep", "600"], start_new_session=True) as process,
+        subprocess.Popen(["sleep", "infinity"], start_new_session=True) as process,
     ):
         abstract.bind("\0" + name)
         abstract.listen()
