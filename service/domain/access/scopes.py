@@ -28,16 +28,21 @@ class ScopeKind(StrEnum):
     OPERATE = "operate"
     REPORT = "report"
     MACHINE = "machine"  # to send and get artifacts, and nothing else
+    UNKNOWN = "unknown"  # stored by a later version; grants nothing
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TokenScope:
-    """One right of a token; only a report has ``project`` and ``job``, only a machine ``machine``."""
+    """One right of a token.
+
+    Only a report has ``project`` and ``job``, only a machine ``machine``, and only an unknown scope ``text``.
+    """
 
     kind: ScopeKind
     project: str = ""
     job: str = ""
     machine: str = ""
+    text: str = ""
 
     def __str__(self) -> str:
         match self.kind:
@@ -45,6 +50,8 @@ class TokenScope:
                 return f"{self.kind}:{self.project}/{self.job}"
             case ScopeKind.MACHINE:
                 return f"{self.kind}:{self.machine}"
+            case ScopeKind.UNKNOWN:
+                return self.text
         return self.kind.value
 
     def covers(self, instance: str, project: str, job: str) -> bool:
@@ -74,6 +81,14 @@ def parse_scope(text: str) -> TokenScope:
     if kind == ScopeKind.REPORT and slash and project and job and is_plain:
         return TokenScope(ScopeKind.REPORT, project, job)
     raise BadInput(f"{_FORMS}, not {plain(text, 100)!r}", "scope")
+
+
+def stored_scope(text: str) -> TokenScope:
+    """Parse the scope of a stored token; one of a later version is only shown."""
+    try:
+        return parse_scope(text)
+    except BadInput:
+        return TokenScope(ScopeKind.UNKNOWN, text=text)
 
 
 def cover_report(scopes: Collection[TokenScope], instance: str, project: str, job: str) -> bool:

@@ -35,6 +35,7 @@ _ROLES: Final[Mapping[ScopeKind, Role]] = MappingProxyType(
         ScopeKind.REPORT: Role.OPERATOR,  # a result of another CI may become a vote
         ScopeKind.OPERATE: Role.OPERATOR,
         ScopeKind.MACHINE: Role.OPERATOR,
+        ScopeKind.UNKNOWN: Role.OPERATOR,  # nobody can ask for it
     }
 )
 

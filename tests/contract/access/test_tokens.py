@@ -12,7 +12,7 @@ from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.domain.access.audit import check_chain
 from service.domain.access.caller import TokenHolder
-from service.domain.access.scopes import parse_scope
+from service.domain.access.scopes import parse_scope, stored_scope
 from service.domain.access.tokens import token_text
 from service.domain.values.errors import NotAllowed, NotFound
 from service.ports.access import NewToken
@@ -91,6 +91,14 @@ class TestTokens:
     def test_any_other_text_finds_none(self, tokens: Tokens, text: str) -> None:
         tokens.add(CI)
         assert tokens.find(text) is None
+
+    def test_a_scope_of_a_later_version_hides_no_token(self, tokens: Tokens) -> None:
+        scopes = SCOPES | {stored_scope("fleet:perf")}
+        _, text = tokens.add(replace(CI, scopes=scopes))
+        found = tokens.find(text)
+        assert found is not None
+        assert found.scopes == scopes
+        assert [each.scopes for each in tokens.list()] == [scopes]
 
     def test_a_ticket_creates_one_token(self, tokens: Tokens) -> None:
         of_form = replace(CI, ticket=b"1")

@@ -14,7 +14,7 @@ from service.adapters.postgres.access.audit import PostgresAudit, log_appended
 from service.adapters.postgres.connection import ShortTransactions
 from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
-from service.domain.access.scopes import parse_scope
+from service.domain.access.scopes import stored_scope
 from service.domain.access.tokens import MOST_SHOWN, SECRET_BYTES, SHOWN_AFTER_END, digest_of, token_text
 from service.domain.values.errors import NotAllowed, NotFound
 from service.domain.wording.refusals import FORM_USED
@@ -73,7 +73,7 @@ class PostgresTokens(ShortTransactions, Tokens):
             if not row.is_noted:
                 used = update(t.token).where(t.token.c.id == row.id, ~_IS_NOTED)
                 connection.execute(used.values(used_at=func.now()))
-        scopes = frozenset(map(parse_scope, row.scopes))
+        scopes = frozenset(map(stored_scope, row.scopes))
         return TokenHolder(
             token_id=row.id, name=row.name, scopes=scopes, subject=row.subject, email=row.email
         )
@@ -129,7 +129,7 @@ def _token_of(row: Row[Any]) -> Token:
     return Token(
         id=row.id,
         name=row.name,
-        scopes=frozenset(map(parse_scope, row.scopes)),
+        scopes=frozenset(map(stored_scope, row.scopes)),
         created_by=row.created_by,
         subject=row.subject,
         created_at=row.created_at,

@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.access.scopes import ScopeKind, TokenScope, cover_machine, cover_report, parse_scope
+from service.domain.access.caller import TokenHolder
+from service.domain.access.needs import Need, refusal
+from service.domain.access.scopes import (
+    ScopeKind,
+    TokenScope,
+    cover_machine,
+    cover_report,
+    parse_scope,
+    stored_scope,
+)
 from service.domain.values.errors import BadInput
 
 
@@ -97,3 +106,13 @@ def test_the_scope_of_a_host_covers_its_machines_and_no_others(
     scope: str, name: str, *, is_covered: bool
 ) -> None:
     assert cover_machine({parse_scope(scope)}, name) is is_covered
+
+
+def test_a_stored_scope_of_a_later_version_is_shown_and_grants_nothing() -> None:
+    scope = stored_scope("fleet:perf/7")
+    assert str(scope) == "fleet:perf/7"
+    assert not cover_machine([scope], "perf/7")
+    assert not cover_report([scope], "gerrit", "fleet:perf", "7")
+    holder = TokenHolder(token_id=1, name="later", scopes=frozenset({scope}))
+    assert all(refusal(holder, need, is_public=False) for need in Need if need is not Need.NOTHING)
+    assert stored_scope("machine:perf-01") == parse_scope("machine:perf-01")
