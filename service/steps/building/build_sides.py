@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from service.domain.building.built_files import programs_in
@@ -43,7 +44,7 @@ def built_tree(session: BuildSession, revision: Revision) -> Iterator[Path]:
     """
     key = _key(session, revision)
     with (
-        _archive(session, revision, (key,), lambda: {key: _build(session, revision)}) as (archive, _),
+        _archive(session, revision, (key,), partial(_build, session, revision, key)) as (archive, _),
         complete_sources(session, revision) as tree,
     ):
         _unpack(session, archive, tree)
@@ -69,7 +70,7 @@ def relinked_tree(session: BuildSession, revision: Revision, variant: int) -> It
     built = key.relinked(variant, is_built=True)
     batch = next(each for each in BATCHES if variant in each)
     wanted = (key.relinked(variant), built)
-    with _archive(session, revision, wanted, lambda: _relink(session, revision, key, batch)) as (
+    with _archive(session, revision, wanted, lambda _: _relink(session, revision, key, batch)) as (
         archive,
         kept,
     ):
@@ -88,26 +89,31 @@ def _archive(
     session: BuildSession,
     revision: Revision,
     wanted: Sequence[BinaryKey],
-    make: Callable[[], Mapping[BinaryKey, str]],
+    make: Callable[[Path], Mapping[BinaryKey, str]],
 ) -> Iterator[tuple[Path, BinaryKey]]:
-    """Fetch the first of these binaries that was kept, with its key; or make and keep it."""
+    """Fetch the first of these binaries that was kept, with its key; or make and keep it.
+
+    ``make`` may leave what it has packed at the path that it gets; then nothing is fetched.
+    """
     host, binaries = session.host, session.claimed
 
-    def build() -> tuple[BinaryKey, str]:
-        made = make()
+    def build(archive: Path) -> tuple[BinaryKey, str]:
+        made = make(archive)
         for each, artifact in made.items():
             binaries.keep(each, artifact, {"revision": revision.commit, "tree": revision.tree})
         return next((each, made[each]) for each in wanted if each in made)
 
     kept = ((each, binaries.find(each)) for each in wanted)
-    key, artifact = next(((each, found) for each, found in kept if found), None) or build()
     with host.scratch.directory() as spare:
         archive = spare / "binary.tar"
-        try:
-            host.artifacts.get_file(artifact, archive)
-        except NotFound:
-            # It was kept, and its bytes were lost since.
-            key, artifact = build()
+        key, artifact = next(((each, found) for each, found in kept if found), None) or build(archive)
+        if not archive.exists():
+            try:
+                host.artifacts.get_file(artifact, archive)
+            except NotFound:
+                # It was kept, and its bytes were lost since.
+                key, artifact = build(archive)
+        if not archive.exists():
             host.artifacts.get_file(artifact, archive)
         yield archive, key
 
@@ -126,9 +132,11 @@ def _prepare(session: BuildSession, tree: Path) -> None:
             must_succeed(session, tree, Command(("mkdir", "-p", *written)), "creating directories failed")
 
 
-def _build(session: BuildSession, revision: Revision) -> str:
+def _build(
+    session: BuildSession, revision: Revision, key: BinaryKey, archive: Path
+) -> Mapping[BinaryKey, str]:
     with built_sources(session, revision) as tree, at_stage(Stage.PACK):
-        return _pack(session, tree)
+        return {key: _pack(session, tree, archive=archive)}
 
 
 def _relink(
@@ -208,12 +216,21 @@ def _files(session: BuildSession, archive: Path) -> Mapping[str, BuiltFile]:
     return files
 
 
-def _pack(session: BuildSession, tree: Path, programs: Sequence[str] = ()) -> str:
-    """Store the programs and shared objects of a tree; without names, all that the job keeps."""
+def _pack(
+    session: BuildSession, tree: Path, programs: Sequence[str] = (), archive: Path | None = None
+) -> str:
+    """Store the programs and shared objects of a tree; without names, all that the job keeps.
+
+    What was stored is also left at ``archive``, if it is given.
+    """
     host, job = session.host, session.spec.job.benchmark
     named, keep = (programs, ()) if programs else (job.programs, job.build.keep)
     with host.scratch.directory() as out:
-        return host.artifacts.put_file(_packed(session, tree, named, keep, out))
+        packed = _packed(session, tree, named, keep, out)
+        artifact = host.artifacts.put_file(packed)
+        if archive is not None:
+            packed.rename(archive)
+        return artifact
 
 
 def _packed(

@@ -357,6 +357,19 @@ class TestBinaries:
 
         assert machine.sandbox.commands == ["make", "make"]
 
+    def test_a_fresh_binary_is_not_fetched_from_where_it_was_just_stored(self, tmp_path: Path) -> None:
+        class OnlyStoring(MemoryArtifacts):
+            def get_file(self, key: str, path: Path) -> None:
+                raise NotFound(f"no artifact {key} for {path}")
+
+        machine = Machine(tmp_path)
+        machine.artifacts = OnlyStoring()
+        machine.host = replace(machine.host, artifacts=machine.artifacts)
+        report = machine.work()
+
+        assert report is not None
+        assert (report.outcome, len(machine.artifacts.kept)) == (None, 2)
+
     def test_a_lost_binary_is_built_again(self, machine: Machine) -> None:
         machine.work()
         machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
