@@ -54,6 +54,8 @@ class Scratch(Protocol):
         """
 
 
+# Each answer of the routes of artifacts has it: no proxy, other page or earlier version sends it.
+ARTIFACTS_HEADER: Final = "Benchgate-Artifacts"
 LARGEST_ARTIFACT: Final = 9 << 30  # bytes, packed and unpacked: more than an archive of programs has
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import h11
 from typing_extensions import override
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.web.guard import UPLOADS
@@ -39,11 +40,33 @@ class StrictConnection(h11.Connection):
         return event
 
 
+class _MeasuredFlow(FlowControl):
+    """Uvicorn's flow control, which also counts for how long it read nothing from the client."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(transport)
+        self._clock = loop.time
+        self._paused_at = 0.0
+        self.paused = 0.0  # seconds
+
+    @override
+    def pause_reading(self) -> None:
+        if not self.read_paused:
+            self._paused_at = self._clock()
+        super().pause_reading()
+
+    @override
+    def resume_reading(self) -> None:
+        if self.read_paused:
+            self.paused += self._clock() - self._paused_at
+        super().resume_reading()
+
+
 class DeadlineProtocol(H11Protocol):
     """Uvicorn's HTTP/1.1 with a deadline for the head and body of each request.
 
-    An artifact has no deadline as a whole, but it must go on. Uvicorn itself ends only connections that are
-    idle after a response.
+    An artifact has no deadline as a whole, but it must go on while the server reads it: a busy server reads
+    it slowly. Uvicorn itself ends only connections that are idle after a response.
     """
 
     seconds: ClassVar[float] = 20.0  # the largest event arrives within seconds on a slow line
@@ -58,6 +81,7 @@ class DeadlineProtocol(H11Protocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = self._flow = _MeasuredFlow(transport, self.loop)
         self._watch(is_waiting=True)
 
     @override
@@ -86,13 +110,18 @@ class DeadlineProtocol(H11Protocol):
             self._deadline.cancel()
             self._deadline = None
         elif self._deadline is None and is_waiting:
-            self._received = 0
+            self._received, self._flow.paused = 0, 0.0
             self._deadline = self.loop.call_later(self.seconds, self._end_unless_uploading)
 
     def _end_unless_uploading(self) -> None:
         self._deadline = None
-        if self._received >= self.least_bytes and self._is_uploading():
+        paused, self._flow.paused = self._flow.paused, 0.0
+        if not self._is_uploading():
+            self.transport.close()
+        elif self._flow.read_paused or self._received >= self.least_bytes:
             self._watch(is_waiting=True)
+        elif paused:  # the client gets this time, too
+            self._deadline = self.loop.call_later(paused, self._end_unless_uploading)
         else:
             self.transport.close()
 

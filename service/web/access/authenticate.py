@@ -96,6 +96,11 @@ async def caller_of(request: Request) -> Caller:
     return caller
 
 
+async def authenticate_again(request: Request) -> None:
+    """Authenticate a caller a second time, after a long body; raises as ``caller_of``."""
+    _state(request)[_CALLER] = await _authenticate(request)
+
+
 def known_caller(request: Request) -> Caller:
     """Return the caller whom the check of rights has authenticated; for code in threads."""
     caller: Caller = _state(request)[_CALLER]

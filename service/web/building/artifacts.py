@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -13,10 +13,10 @@ from fastapi.responses import Response, StreamingResponse
 
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import ScopeKind, TokenScope, cover_machine
-from service.domain.values.errors import NotAllowed, TooMany
+from service.domain.values.errors import NotAllowed, NotFound, TooMany
 from service.domain.values.text import plain
-from service.ports.building import LARGEST_ARTIFACT, ArtifactKind
-from service.web.access.authenticate import known_caller
+from service.ports.building import ARTIFACTS_HEADER, LARGEST_ARTIFACT, ArtifactKind
+from service.web.access.authenticate import authenticate_again, known_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
     from service.ports.building import ArtifactStore, IncomingArtifact
 
-MOST_UPLOADS: Final = 4  # of a machine at once; a worker sends a program and its log
-_UNPACKING: Final = 2  # pieces at once, of all machines: pages need threads and CPUs too
+MOST_UPLOADS: Final = 4  # with a token at once; a worker sends a program and its log
+_UNPACKING: Final = 2  # pieces at once, of all tokens: pages need threads and CPUs too
 _CHUNK_BYTES: Final = 1 << 20
 _RETRY_SECONDS: Final = 2.0
 _MACHINE: Final = Query(min_length=1, max_length=300)
+_OWN: Final = {ARTIFACTS_HEADER: "1"}
+
+
+@dataclass(slots=True)
+class _Sender:
+    """The uploads with one token; their pieces wait for each other before they wait for those of others."""
+
+    uploads: int = 0
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 def create_artifacts(
@@ -42,17 +51,18 @@ def create_artifacts(
     """
     # Not described in the OpenAPI document: only machines of this version use them.
     router = APIRouter(prefix="/api/v1/artifacts", include_in_schema=False)
-    uploads: Counter[str] = Counter()  # by machine
+    senders: dict[int, _Sender] = {}  # by the ID of the token
     unpacking = asyncio.Semaphore(_UNPACKING)
 
-    def require_lease(request: Request, machine: str) -> None:
-        _require_token(request, machine)
+    def require_lease(request: Request, machine: str) -> int:
+        token_id = _require_token(request, machine)
         if not holds_lease(machine):
             # Another status than a refused token: nothing is wrong with the machine's settings.
-            raise HTTPException(409, f"the machine {plain(machine, 100)} has no build now")
+            raise HTTPException(409, f"the machine {plain(machine, 100)} has no build now", _OWN)
+        return token_id
 
-    async def take(incoming: IncomingArtifact, waiting: bytearray) -> None:
-        async with unpacking:
+    async def take(sender: _Sender, incoming: IncomingArtifact, waiting: bytearray) -> None:
+        async with sender.turn, unpacking:
             await run_in_threadpool(incoming.take, bytes(waiting))
         waiting.clear()
 
@@ -60,27 +70,33 @@ def create_artifacts(
     async def store(
         request: Request, kind: ArtifactKind, key: str, machine: Annotated[str, _MACHINE]
     ) -> Response:
-        await run_in_threadpool(require_lease, request, machine)
+        token_id = await run_in_threadpool(require_lease, request, machine)
         _check_length(request)
-        with _counted(uploads, machine):
+        with _counted(senders, token_id) as sender:
             incoming = await run_in_threadpool(stores[kind].receive, key)
             try:
                 waiting = bytearray()
                 async for piece in request.stream():
                     waiting += piece
                     if len(waiting) >= _CHUNK_BYTES:
-                        await take(incoming, waiting)
-                await take(incoming, waiting)
+                        await take(sender, incoming, waiting)
+                await take(sender, incoming, waiting)
+                # A body may last for hours: the token may be revoked, and the build lost.
+                await authenticate_again(request)
+                await run_in_threadpool(require_lease, request, machine)
                 await run_in_threadpool(incoming.publish)
             finally:
                 await run_in_threadpool(incoming.close)
-        return Response(status_code=204)
+        return Response(status_code=204, headers=_OWN)
 
     @router.get("/{kind}/{key}")
     def give(request: Request, kind: ArtifactKind, key: str, machine: Annotated[str, _MACHINE]) -> Response:
         require_lease(request, machine)
-        file = stores[kind].packed(key)
-        headers = {"Content-Length": str(file.seek(0, 2)), "Cache-Control": "no-store"}
+        try:
+            file = stores[kind].packed(key)
+        except NotFound as error:
+            raise HTTPException(404, str(error), _OWN) from error
+        headers = {**_OWN, "Content-Length": str(file.seek(0, 2)), "Cache-Control": "no-store"}
         file.seek(0)
         if request.state.is_head:
             file.close()
@@ -90,13 +106,14 @@ def create_artifacts(
     return router
 
 
-def _require_token(request: Request, machine: str) -> None:
-    """Raise NotAllowed unless the caller has the token of the machine."""
+def _require_token(request: Request, machine: str) -> int:
+    """Return the ID of the machine's token; raises NotAllowed if the caller has another one or none."""
     caller = known_caller(request)
     if not isinstance(caller, TokenHolder) or not cover_machine(caller.scopes, machine):
         raise NotAllowed(
             f"this needs a token with the scope {TokenScope(ScopeKind.MACHINE, machine=machine)}"
         )
+    return caller.token_id
 
 
 def _check_length(request: Request) -> None:
@@ -108,16 +125,18 @@ def _check_length(request: Request) -> None:
 
 
 @contextmanager
-def _counted(uploads: Counter[str], machine: str) -> Iterator[None]:
+def _counted(senders: dict[int, _Sender], token_id: int) -> Iterator[_Sender]:
     """Count an upload until it ends; raises TooMany if there are too many already."""
-    if uploads[machine] >= MOST_UPLOADS:
-        raise TooMany(f"a machine sends at most {MOST_UPLOADS} artifacts at once", _RETRY_SECONDS)
-    uploads[machine] += 1
+    sender = senders.setdefault(token_id, _Sender())
+    if sender.uploads >= MOST_UPLOADS:
+        raise TooMany(f"a token sends at most {MOST_UPLOADS} artifacts at once", _RETRY_SECONDS)
+    sender.uploads += 1
     try:
-        yield
+        yield sender
     finally:
-        uploads[machine] -= 1
-        uploads += Counter()  # forget the machines that have none
+        sender.uploads -= 1
+        if not sender.uploads:
+            del senders[token_id]
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

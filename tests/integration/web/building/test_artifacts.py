@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import socket
+import threading
 import time
 from contextlib import ExitStack, contextmanager
 from random import Random
@@ -14,9 +15,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from service.adapters.building.artifacts import DirectoryArtifacts, _IncomingFile
 from service.web.building.artifacts import MOST_UPLOADS
 from service.web.request_deadline import DeadlineProtocol
-from tests.support.building.served_artifacts import OTHER, TOKEN, served
+from tests.support.building.served_artifacts import OTHER, TOKEN, holders_of_machines, served
 from tests.support.waiting import eventually
 from tests.support.web import serving
 
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from service.ports.building import IncomingArtifact
+
 DATA: Final = Random("a program").randbytes(300_000)  # noqa: S311 - repeatable on purpose
 KEY: Final = hashlib.sha256(DATA).hexdigest()
 PACKED: Final = gzip.compress(DATA)
+HOLDERS: Final = holders_of_machines()
+LEASES: Final = {"perf-01", "perf-01/lint", "perf-02"}
 PATH: Final = f"/api/v1/artifacts/builds/{KEY}?machine=perf-01"
 
 
@@ -42,8 +48,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(root: Path) -> Iterator[str]:
-    with serving(served(root, {"perf-01", "perf-01/lint"}), Quick) as address:
+    with serving(served(root, LEASES, HOLDERS), Quick) as address:
         yield address
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    leases, holders = set(LEASES), dict(HOLDERS)
+    yield
+    LEASES.update(leases)
+    HOLDERS.update(holders)
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +163,7 @@ def test_a_body_that_cannot_be_stored_is_refused(
         (TOKEN, "perf-01/other", 409),  # it holds no build
         (TOKEN, "perf-02", 403),
         (OTHER, "perf-01", 403),
-        (OTHER, "perf-02", 409),
+        (OTHER, "perf-02", 404),
         ("bgt_unknown", "perf-01", 401),
     ],
 )
@@ -162,6 +176,41 @@ def test_a_token_serves_its_own_machine_while_that_has_a_build(
     if status != 404:
         answer = httpx.put(path, params=query, headers=headers, content=PACKED)
         assert answer.status_code == status
+
+
+@pytest.mark.parametrize(("what", "status"), [("lease", 409), ("token", 401)])
+def test_a_transfer_is_not_stored_once_the_lease_or_the_token_has_ended(
+    address: str, root: Path, what: str, status: int
+) -> None:
+    with begun(address, PACKED[:5000]) as connection:
+        eventually(lambda: len(stored(root)) == 1)
+        if what == "lease":
+            LEASES.discard("perf-01")
+        else:
+            del HOLDERS[TOKEN]
+        connection.sendall(PACKED[5000:])
+        assert connection.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
+    assert eventually(lambda: not stored(root))
+
+
+def test_a_server_that_reads_slowly_blames_no_client(
+    address: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads nothing until shortly before a deadline, and the client goes on shortly after it."""
+    reads, begin = threading.Event(), DirectoryArtifacts.receive
+
+    def receive(self: DirectoryArtifacts, key: str) -> IncomingArtifact:
+        threading.Event().wait(2.85 * Quick.seconds)
+        reads.set()
+        return begin(self, key)
+
+    monkeypatch.setattr(DirectoryArtifacts, "receive", receive)
+    with begun(address, PACKED[:70_000]) as connection:
+        assert reads.wait(20)
+        time.sleep(0.4 * Quick.seconds)
+        connection.sendall(PACKED[70_000:])
+        assert connection.recv(1000).startswith(b"HTTP/1.1 204 ")
+    assert stored(root) == [f"{KEY}.gz"]
 
 
 @pytest.mark.parametrize("key", ["..", "%2e%2e", "..%2f..%2fsecret", "incoming", f"{KEY}.gz", KEY.upper()])
@@ -184,12 +233,41 @@ def test_nothing_is_deleted_listed_or_found_in_the_other_store(client: httpx.Cli
     assert client.get(PATH).status_code == 200
 
 
-def test_a_machine_sends_few_artifacts_at_once(address: str, client: httpx.Client, root: Path) -> None:
+def test_a_token_sends_few_artifacts_at_once_whatever_machine_it_names(
+    address: str, client: httpx.Client, root: Path
+) -> None:
     with ExitStack() as stack:
         for _ in range(MOST_UPLOADS):
             stack.enter_context(begun(address, PACKED[:5000]))
         eventually(lambda: len(stored(root)) == MOST_UPLOADS)
-        answer = client.put(PATH, content=PACKED)
+        answer = client.put(PATH.replace("perf-01", "perf-01/lint"), content=PACKED)
         assert (answer.status_code, "retry-after" in answer.headers) == (429, True)
-    eventually(lambda: not stored(root))
+        other = {"Authorization": f"Bearer {OTHER}"}
+        path = PATH.replace("perf-01", "perf-02")
+        assert client.put(path, content=PACKED, headers=other).status_code == 204
+    assert eventually(lambda: stored(root) == [f"{KEY}.gz"])
     assert client.put(PATH, content=PACKED).status_code == 204
+
+
+def test_the_uploads_of_one_token_leave_a_turn_to_those_of_others(
+    address: str, client: httpx.Client, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_over, other, take = threading.Event(), b"of another machine", _IncomingFile.take
+
+    def take_for_long(self: _IncomingFile, data: bytes) -> None:
+        if self._key == KEY:
+            is_over.wait(20)
+        take(self, data)
+
+    monkeypatch.setattr(_IncomingFile, "take", take_for_long)
+    with ExitStack() as stack:
+        first = [stack.enter_context(begun(address, PACKED)) for _ in range(MOST_UPLOADS)]
+        assert eventually(lambda: len(stored(root)) == MOST_UPLOADS)
+        answer = client.put(
+            f"/api/v1/artifacts/builds/{hashlib.sha256(other).hexdigest()}?machine=perf-02",
+            content=gzip.compress(other),
+            headers={"Authorization": f"Bearer {OTHER}"},
+        )
+        assert answer.status_code == 204
+        is_over.set()
+        assert all(each.recv(1000).startswith(b"HTTP/1.1 204 ") for each in first)
