@@ -70,8 +70,12 @@ class Artifacts(Protocol):
     """Content-addressed store of compressed bytes, as a machine may use it; keys are SHA-256.
 
     All methods raise Transient if the disk is full or does not answer. Reading raises NotFound if there is no
-    artifact with the key, and Permanent if it is damaged.
+    artifact with the key, and Permanent if it is damaged. Over a network, they repeat what fails for minutes,
+    and raise LeaseLost if the machine's lease is over.
     """
+
+    def watched(self, watch: Callable[[], None]) -> Artifacts:
+        """Return the same store; it calls ``watch``, which may raise, before and during each wait."""
 
     def put(self, data: bytes) -> str:
         """Store bytes, and return their key. Storing bytes again repairs a damaged file."""

@@ -124,17 +124,16 @@ def artifacts_over_http(settings: MachineSettings, home: Path, kind: ArtifactKin
     """Return the artifacts of a machine without the artifact directory; ``home`` is that of its host.
 
     Raises:
-        BadInput: the settings have no address or no file of a token.
+        BadInput: the settings have no address, one that cannot be used, or no file of a token.
     """
     require(settings.artifacts_url, "BENCHGATE_ARTIFACTS", "it is the address of the control plane")
     if settings.machine_token_file is None:
         raise BadInput("is not set", "BENCHGATE_MACHINE_TOKEN_FILE")
-    return HttpArtifacts(
-        settings.artifacts_url,
-        MachineToken(settings.machine_name, settings.machine_token_file),
-        kind,
-        home.absolute() / "transfers",
-    )
+    token = MachineToken(settings.machine_name, settings.machine_token_file)
+    try:
+        return HttpArtifacts(settings.artifacts_url, token, kind, home.absolute() / "transfers")
+    except ValueError as error:
+        raise BadInput(str(error), "BENCHGATE_ARTIFACTS") from None
 
 
 def _artifacts(settings: MachineSettings, home: Path, kind: ArtifactKind) -> Artifacts:

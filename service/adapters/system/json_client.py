@@ -108,7 +108,7 @@ class JsonClient(ABC):
         timeouts: Timeouts,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._root = f"{_checked(url, self.server)}/"
+        self._root = f"{checked_address(url, self.server)}/"
         self._headers = {"Accept": "application/json", **self.headers}
         if credentials is not None:
             self._headers["Authorization"] = credentials.authorization(self.server)
@@ -260,7 +260,8 @@ def _shut(connection: socket) -> None:
         connection.shutdown(SHUT_RDWR)
 
 
-def _checked(url: str, server: str) -> str:
+def checked_address(url: str, server: str) -> str:
+    """Return a server's address without a slash at its end; raises ValueError without repeating it."""
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:

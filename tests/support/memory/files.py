@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from service.domain.measuring.lint.touched_lines import Lines
-    from service.ports.building import Sandbox
+    from service.ports.building import Artifacts, Sandbox
 
 
 @runtime_checkable
@@ -125,6 +125,9 @@ class MemoryArtifacts:
     """Bytes by their digest."""
 
     kept: dict[str, bytes] = field(default_factory=dict)
+
+    def watched(self, watch: Callable[[], None]) -> Artifacts:
+        return self
 
     def put(self, data: bytes) -> str:
         key = hashlib.sha256(data).hexdigest()
