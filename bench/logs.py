@@ -121,7 +121,7 @@ def store_log(engine: Engine, home: Path) -> tuple[str, float]:
     begun = time.monotonic()
     with (home / "spool").open("w+b", buffering=0) as spool:
         log = BuildLog(spool, KEPT)
-        with build.publish(log):
+        with build.publish(log, build.watch):
             write_lines(log.write)
             build.complete({})
     build.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -117,14 +117,15 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
     def seed(self) -> str:
         """The seed of every random choice of the measuring."""
 
-    def publish(self, log: BuildOutput) -> AbstractContextManager[None]:
+    def publish(self, log: BuildOutput, watch: Callable[[], None]) -> AbstractContextManager[None]:
         """Publish the build's log, readable while it grows, until the end of the block.
 
-        A build has one log; complete and release store all of it, if they are called in the block.
+        A build has one log; complete and release store all of it, if they are called in the block and the
+        artifacts take it: release tries once. In the block, ``watch`` may end any wait for the artifacts.
         """
 
     def complete(self, execution: Mapping[str, Any]) -> None:
-        """Report the end of the machine's work; the lease ends with it."""
+        """Report the end of the machine's work; the lease ends with it. Raises Drained like ``watch``."""
 
     def release(self, delay: float = 0.0) -> None:
         """Hand the build back; another machine may claim it after ``delay`` seconds.

@@ -11,7 +11,7 @@ from service.domain.runs.states import MAX_ATTEMPTS
 from service.ports.machines import Claimed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.building.spec import BinaryKey, BuildSpec
@@ -95,7 +95,7 @@ class LocalBuild(Claimed):
 
     @override
     @contextmanager
-    def publish(self, log: BuildOutput) -> Iterator[None]:
+    def publish(self, log: BuildOutput, watch: Callable[[], None]) -> Iterator[None]:
         self._output = log
         yield
 

@@ -70,11 +70,12 @@ def execute_build(
 
     def run(stack: ExitStack) -> MachineReport:
         log = stack.enter_context(_spooled_log(host))
-        stack.enter_context(claimed.publish(log))
         spec = BuildSpec.from_mapping(claimed.spec)
+        session = BuildSession(claimed, spec, host, _ToldProgress(claimed, progress), log, is_draining)
+        stack.enter_context(claimed.publish(log, session.watch))
+        session = replace(session, host=replace(host, artifacts=host.artifacts.watched(session.watch)))
         if spec.job.problem:
             return MachineReport(Outcome.MISCONFIGURED, (spec.job.problem,))
-        session = BuildSession(claimed, spec, host, _ToldProgress(claimed, progress), log, is_draining)
         try:
             session = replace(session, dependencies=_dependencies(session))
         except BadInput as error:
@@ -88,7 +89,11 @@ def execute_build(
         with ExitStack() as stack:  # the log is read to the end
             report = _end(claimed, lambda: run(stack))
             if report is not None:
-                claimed.complete(report.to_mapping())
+                try:
+                    claimed.complete(report.to_mapping())
+                except Drained:  # while it waited for the artifacts to take the log
+                    claimed.release()
+                    return None
     except LeaseLost:
         return None
     return report

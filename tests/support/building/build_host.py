@@ -225,6 +225,8 @@ class MemoryClaimed:
     attempt: int = 1
     is_lost: bool = False
     is_lost_at_last: bool = False
+    waits_at_last: bool = False  # for the artifacts
+    watched_by: Callable[[], None] = lambda: None  # of publish
     fault: Exception | None = None
     binaries: dict[str, str] = field(default_factory=dict)
     phases: list[str] = field(default_factory=list)
@@ -271,13 +273,15 @@ class MemoryClaimed:
         self.binaries.setdefault(key.digest, artifact)
 
     @contextmanager
-    def publish(self, log: BuildOutput) -> Iterator[None]:
-        self.output = log
+    def publish(self, log: BuildOutput, watch: Callable[[], None]) -> Iterator[None]:
+        self.output, self.watched_by = log, watch
         yield
 
     def complete(self, execution: Mapping[str, Any]) -> None:
         self.is_lost |= self.is_lost_at_last
         self._hold()
+        if self.waits_at_last:
+            self.watched_by()
         self.executions.append(json.loads(json.dumps(execution)))
         self.log = b"" if self.output is None else self.output.kept()
 

@@ -103,5 +103,5 @@ def report_recorded(recorded: Mapping[str, RecordedBuild], claimed: Claimed) -> 
         claimed.record(PairRecord(pair.pair, pair.raw.encode(), pair.variant), pair.launches)
     log = BuildLog()
     log.write(build.log.encode())
-    with claimed.publish(log):
+    with claimed.publish(log, claimed.watch):
         claimed.complete(build.execution)

@@ -59,37 +59,47 @@ class LogChunks:
 
         A log that did not grow costs nothing. Raises what ``call`` and the artifacts raise; it goes on there.
         """
+
+        def watch() -> None:
+            if is_stopped():
+                raise Transient("the log is being closed")
+
+        artifacts = self._artifacts.watched(watch)
         while self._log.mark() - self._place > END_BYTES and self._place < self._log.stable_end():
             if is_stopped():
                 return
             most = min(CHUNK_BYTES, self._log.stable_end() - self._place)
             start, data = self._log.read(self._place, most)
-            self._add(call, start, data, is_last=start + len(data) == self._log.stable_end())
+            self._add(call, artifacts, (start, data), is_last=start + len(data) == self._log.stable_end())
         start, data = self._log.read(max(self._place, self._log.mark() - END_BYTES), END_BYTES)
         data = whole_characters(data)
         if self._shown != (start, start + len(data)):
             call("show_log_end", start=start, line=self._log.lines_before(start), data=data)
             self._shown = start, start + len(data)
 
-    def finish(self, call: Call) -> None:
-        """Ship everything that is kept of a log that does not grow any more; raises as ``ship``."""
-        size = self._log.mark()
+    def finish(self, call: Call, watch: Callable[[], None] = lambda: None) -> None:
+        """Ship everything that is kept of a log that does not grow any more; raises as ``ship``.
+
+        ``watch`` may end a wait for the artifacts by an error.
+        """
+        artifacts, size = self._artifacts.watched(watch), self._log.mark()
         while self._place < size:
             start, data = self._log.read(self._place, CHUNK_BYTES)
             if start > self._place:
                 self._line = self._log.lines_before(start)
-            self._add(call, start, data, is_last=start + len(data) == size)
+            self._add(call, artifacts, (start, data), is_last=start + len(data) == size)
         call("show_log_end", start=self._place, line=self._line, data=b"")
 
-    def _add(self, call: Call, start: int, data: bytes, *, is_last: bool) -> None:
+    def _add(self, call: Call, artifacts: Artifacts, read: tuple[int, bytes], *, is_last: bool) -> None:
         """Ship the lines of a chunk that are whole; all of it if it is the last one, or has no line end.
 
         After a call without an answer, the chunk is sent again as it was, although the log grew since: the
         database may have it, and takes no other one in its place.
         """
         if self._unanswered is None:
+            start, data = read
             kept = data if is_last else data[: data.rfind(b"\n") + 1] or whole_characters(data)
-            artifact = self._artifacts.put(kept)
+            artifact = artifacts.put(kept)
             chunk = {"number": self._chunks, "start": start, "line": self._line, "size": len(kept)}
             self._unanswered = {**chunk, "artifact": artifact}, kept.count(b"\n")
         sent, lines = self._unanswered
@@ -117,11 +127,11 @@ class LogShipping:
         self._thread = threading.Thread(target=self._ship_until_closed, name=f"log-{lease[0]}", daemon=True)
         self._thread.start()
 
-    def finish(self, call: Call) -> None:
-        """Ship all that is left; raises what ``call`` and the artifacts raise."""
+    def finish(self, call: Call, watch: Callable[[], None]) -> None:
+        """Ship all that is left; raises what ``call``, the artifacts and ``watch`` raise."""
         self._is_closing.set()
         self._thread.join()  # the calls that it waits for have time limits
-        self._chunks.finish(call)
+        self._chunks.finish(call, watch)
 
     def close(self) -> None:
         """Stop shipping."""

@@ -14,7 +14,7 @@ from service.adapters.postgres.machines.lease_renewal import RETRY_SECONDS, Rene
 from service.adapters.postgres.machines.log_shipping import LogChunks, LogShipping
 from service.adapters.postgres.persisted import listings_from, mappings_of_listings
 from service.domain.measuring.pair_record import PairRecord
-from service.domain.values.errors import Transient
+from service.domain.values.errors import Cancelled, Overdue, Transient
 from service.ports.machines import Claimed, Upcoming, Worklist
 
 if TYPE_CHECKING:
@@ -126,9 +126,11 @@ class ClaimedBuild(Claimed):
 
     def __init__(self, engine: Engine, artifacts: Artifacts, row: Row[Any], renewal: Renewal) -> None:
         self._engine = engine
-        self._artifacts = artifacts
+        self._store = artifacts
+        self._artifacts = artifacts.watched(renewal.watch)
         self._row = row
         self._renewal = renewal
+        self._watch = renewal.watch
         self._shipping: LogShipping | None = None
 
     @property
@@ -192,9 +194,10 @@ class ClaimedBuild(Claimed):
 
     @override
     @contextmanager
-    def publish(self, log: BuildOutput) -> Iterator[None]:
+    def publish(self, log: BuildOutput, watch: Callable[[], None]) -> Iterator[None]:
         lease = self._row.build_id, self._row.token
-        self._shipping = LogShipping(self._engine, lease, LogChunks(log, self._artifacts))
+        self._watch, self._artifacts = watch, self._store.watched(watch)
+        self._shipping = LogShipping(self._engine, lease, LogChunks(log, self._store))
         try:
             yield
         finally:
@@ -204,14 +207,15 @@ class ClaimedBuild(Claimed):
     @override
     def complete(self, execution: Mapping[str, Any]) -> None:
         if self._shipping is not None:
-            self._shipping.finish(self._call)
+            with suppress(Cancelled, Overdue):  # nobody waits for the rest of the log
+                self._shipping.finish(self._call, self._watch)
         self._call("execute", execution=execution, log=None)
 
     @override
     def release(self, delay: float = 0.0) -> None:
         if self._shipping is not None:
             with suppress(Transient):  # perhaps the reason for the release
-                self._shipping.finish(self._call)
+                self._shipping.finish(self._call, _try_once)
         self._call("release", delay=delay)
 
     @override
@@ -232,3 +236,8 @@ class ClaimedBuild(Claimed):
                 if not self._renewal.is_held:
                     raise
                 self._renewal.wait(RETRY_SECONDS)
+
+
+def _try_once() -> None:
+    """End a wait at its beginning."""
+    raise Transient("the build is being handed back")

@@ -114,12 +114,13 @@ class CachedDependencies(Dependencies):
 
     def _download(self, url: str, sha256: str, into: Path, watch: Callable[[], None]) -> None:
         """Write the file with this digest: the copy that machines share, or else a download."""
+        downloads = self._downloads.watched(watch)
         try:
-            write_bounded(self._downloads.stream(sha256), url, sha256, into, watch, DOWNLOAD_BYTES)
+            write_bounded(downloads.stream(sha256), url, sha256, into, watch, DOWNLOAD_BYTES)
         except (Permanent, BadInput):  # there is none, or it is damaged and is replaced
             into.unlink(missing_ok=True)
             download(url, sha256, into, self._allowed, watch)
-            self._downloads.put_file(into)
+            downloads.put_file(into)
 
     def _unpacked(self, url: str, sha256: str, directory: Path, watch: Callable[[], None]) -> Path:
         source, out = directory / "in", directory / "out"

@@ -6,16 +6,18 @@ import random
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from sqlalchemy.exc import DBAPIError
+from structlog.testing import capture_logs
 
 from service.adapters.postgres.machines.calls import call
 from service.adapters.postgres.machines.log_shipping import LogChunks
 from service.adapters.postgres.reading import PostgresReading
 from service.domain.building.logs.stored_log import pieces
-from service.domain.values.errors import LeaseLost, Transient
+from service.domain.values.errors import Cancelled, Drained, LeaseLost, Stopped, Transient
 from service.steps.building.build_log import BuildLog
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from service.adapters.postgres.machines.worklist import ClaimedBuild
     from service.adapters.postgres.store import PostgresStore
     from service.domain.building.logs.stored_log import StoredLog
+    from service.ports.building import Artifacts
+    from service.ports.machines import BuildOutput
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -69,7 +73,7 @@ def test_the_log_of_a_running_build_is_readable_and_then_complete(
 ) -> None:
     queue(store)
     artifacts, log = MemoryArtifacts(), BuildLog()
-    with claimed(worklist(database, artifacts=artifacts)) as build, build.publish(log):
+    with claimed(worklist(database, artifacts=artifacts)) as build, build.publish(log, build.watch):
         log.write(b"== compile: make\nunfinished \xc3")
         eventually(lambda: shown(database).size > 0)
         assert text_of(shown(database), artifacts) == [(0, 0, b"== compile: make\nunfinished ")]
@@ -87,7 +91,7 @@ def test_the_log_of_a_running_build_is_readable_and_then_complete(
 def test_an_overlong_log_keeps_its_beginning_and_its_end(store: PostgresStore, database: Database) -> None:
     queue(store)
     artifacts, log = MemoryArtifacts(), BuildLog(limit=MIB)
-    with claimed(worklist(database, artifacts=artifacts)) as build, build.publish(log):
+    with claimed(worklist(database, artifacts=artifacts)) as build, build.publish(log, build.watch):
         log.write(LINES)
         log.write(b"newest")
         eventually(lambda: shown(database).size == log.mark())
@@ -110,11 +114,11 @@ def test_a_released_build_keeps_its_log_until_the_next_attempt_writes_one(
     artifacts, work = MemoryArtifacts(), worklist(database)
     for text in (b"first attempt\n", b"second\n"):
         log = BuildLog()
-        with claimed(worklist(database, artifacts=artifacts)) as build, build.publish(log):
+        with claimed(worklist(database, artifacts=artifacts)) as build, build.publish(log, build.watch):
             log.write(text)
             build.release()
         assert text_of(shown(database), artifacts) == [(0, 0, text)]
-    with claimed(work) as build, build.publish(BuildLog()):
+    with claimed(work) as build, build.publish(BuildLog(), build.watch):
         eventually(lambda: not shown(database).parts)
 
 
@@ -210,10 +214,97 @@ def test_after_a_lost_answer_the_same_chunk_is_sent_though_the_log_grew(
     assert text_of(shown(database), artifacts) == [(0, 0, LINES)]
 
 
+@dataclass
+class Away(MemoryArtifacts):
+    """Artifacts that nobody answers for: a wait lasts until its watch ends it."""
+
+    watch: Callable[[], None] = lambda: None
+    waits: list[str] = field(default_factory=list)
+
+    def watched(self, watch: Callable[[], None]) -> Artifacts:
+        return replace(self, watch=watch)
+
+    def put(self, data: bytes) -> str:
+        self.waits.append(threading.current_thread().name)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            self.watch()
+            threading.Event().wait(0.02)
+        raise AssertionError("nothing ended this wait")
+
+
+def wait_in_the_thread(log: BuildOutput, away: Away) -> None:
+    assert isinstance(log, BuildLog)
+    log.write(LINES)
+    eventually(lambda: bool(away.waits))
+
+
+def test_a_build_is_handed_back_at_once_while_the_artifacts_are_away(
+    store: PostgresStore, database: Database
+) -> None:
+    queue(store)
+    away, log = Away(), BuildLog()
+    with claimed(worklist(database, artifacts=away)) as build, build.publish(log, build.watch):
+        wait_in_the_thread(log, away)
+        build.release()
+    assert [name.startswith("log-") for name in away.waits] == [True, False]
+    assert database.value("SELECT count(*) FROM lease") == 0
+
+
+@pytest.mark.parametrize("reason", [Drained("the worker must stop"), LeaseLost("it has another machine")])
+def test_the_end_of_a_build_does_not_wait_for_the_artifacts_if_the_work_must_end(
+    store: PostgresStore, database: Database, reason: Stopped
+) -> None:
+    queue(store)
+    away, log = Away(), BuildLog()
+
+    def watch() -> None:
+        raise reason
+
+    with claimed(worklist(database, artifacts=away)) as build, build.publish(log, watch):
+        wait_in_the_thread(log, away)
+        with pytest.raises(type(reason)):
+            build.complete({})
+
+
+def test_shipping_ends_quietly_if_the_artifacts_say_that_the_lease_is_lost(
+    store: PostgresStore, database: Database
+) -> None:
+    class Lost(MemoryArtifacts):
+        def put(self, data: bytes) -> str:
+            raise LeaseLost("this machine has no build now")
+
+    queue(store)
+    log = BuildLog()
+    with (
+        capture_logs() as lines,
+        claimed(worklist(database, artifacts=Lost())) as build,
+        build.publish(log, build.watch),
+    ):
+        log.write(LINES)
+        eventually(lambda: not [each for each in threading.enumerate() if each.name.startswith("log-")])
+        with pytest.raises(LeaseLost):
+            build.complete({})
+    assert lines == []
+
+
+def test_a_cancelled_build_ends_without_the_rest_of_its_log(store: PostgresStore, database: Database) -> None:
+    queue(store)
+    away, log = Away(), BuildLog()
+
+    def watch() -> None:
+        raise Cancelled("nobody wants it")
+
+    with claimed(worklist(database, artifacts=away)) as build, build.publish(log, watch):
+        wait_in_the_thread(log, away)
+        build.complete({})
+    assert database.value("SELECT count(*) FROM lease") == 0
+
+
 def test_a_worker_stops_shipping_once_its_lease_is_lost(store: PostgresStore, database: Database) -> None:
     queue(store)
     log = BuildLog()
-    with claimed(worklist(database)) as build, build.publish(log):
+    with claimed(worklist(database)) as build, build.publish(log, build.watch):
         database.change("DELETE FROM lease")
         log.write(b"stale")
         with pytest.raises(LeaseLost):

@@ -246,7 +246,7 @@ def test_an_executed_build_waits_for_its_analysis(store: PostgresStore, database
     with claimed(worklist(database, artifacts=artifacts)) as build:
         log = BuildLog()
         log.write(b"the log")
-        with build.publish(log):
+        with build.publish(log, build.watch):
             build.complete({"outcome": None, "note": NASTY})
     with store.transaction() as tx:
         record = tx.builds.lock(build_id)

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,8 +23,10 @@ from tests.support.memory.files import MemoryArtifacts, MemoryPacker
 from tests.support.review.changes import PROJECT_FILE, project
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from service.ports.building import Artifacts
     from service.steps.building.session import BuildHost
     from tests.support.building.memory_source import MemorySource
 
@@ -270,6 +273,35 @@ class TestEndings:
         assert machine.work(is_draining=True) is None
         assert machine.claimed.releases == [0.0]
         assert machine.claimed.executions == []
+
+    def test_a_worker_that_drains_while_the_artifacts_do_not_take_its_log_hands_the_build_back(
+        self, machine: Machine
+    ) -> None:
+        class Draining(MemoryClaimed):
+            def complete(self, execution: Mapping[str, Any]) -> None:
+                stop.set()
+                super().complete(execution)
+
+        stop = threading.Event()
+        machine.claimed = Draining(spec=machine.claimed.spec, waits_at_last=True)
+        assert execute_build(machine.claimed, machine.host, Silence(), stop.is_set) is None
+        assert machine.claimed.releases == [0.0]
+
+    def test_a_worker_that_drains_waits_for_no_artifact(self, machine: Machine) -> None:
+        class Away(MemoryArtifacts):
+            def watched(self, watch: Callable[[], None]) -> Artifacts:
+                self.watch = watch
+                return self
+
+            def put_file(self, path: Path) -> str:
+                stop.set()
+                self.watch()
+                raise AssertionError(f"{path} is still waited for")
+
+        stop = threading.Event()
+        host = replace(machine.host, artifacts=Away())
+        assert execute_build(machine.claimed, host, Silence(), stop.is_set) is None
+        assert machine.claimed.releases == [0.0]
 
     @pytest.mark.parametrize("attempt", range(1, MAX_ATTEMPTS))
     def test_a_passing_fault_is_tried_again_later(self, machine: Machine, attempt: int) -> None:

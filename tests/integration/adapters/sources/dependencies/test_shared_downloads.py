@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 from typing import TYPE_CHECKING
 
+from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.sources.dependencies import cache
 from tests.integration.adapters.sources.dependencies.test_cache import archive, contents, keep_on, machine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pytest
@@ -55,3 +57,17 @@ def test_a_damaged_shared_download_is_not_unpacked_to_its_end(
 
     assert (place / "fmt.tar.gz").read_bytes() == (tmp_path / "fmt.tar.gz").read_bytes()
     assert len(pieces) == 3  # two of the damaged one, and the file
+
+
+def test_the_work_may_end_while_it_waits_for_the_shared_files(
+    tmp_path: Path, sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches: list[Callable[[], None]] = []
+
+    def watched(store: DirectoryArtifacts, watch: Callable[[], None]) -> DirectoryArtifacts:
+        watches.append(watch)
+        return store
+
+    monkeypatch.setattr(DirectoryArtifacts, "watched", watched)
+    machine(tmp_path, sandbox).provide({"fmt": archive(tmp_path / "fmt.tar.gz", a="f")}, keep_on)
+    assert watches == [keep_on]
