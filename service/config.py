@@ -82,7 +82,11 @@ class _Settings(BaseSettings):
     git_urls: _ByInstance[str] = Field(
         default_factory=dict, description="that URL by the instance, with several Gerrits (a JSON object)"
     )
-    artifacts: str = Field("", description="artifact directory; by default `artifacts` below home")
+    artifacts: str = Field(
+        "",
+        description="artifact directory, by default `artifacts` below home; or, for a machine without one, "
+        "the https:// address of the pages",
+    )
     fetch_from: list[str] = Field(
         default_factory=list,
         description="hosts, or beginnings of URLs, of sources besides a project's repository; empty: none",
@@ -356,10 +360,6 @@ class MachineSettings(_Settings):
     """Settings of a machine worker, without the owner's database URL and the review server's credentials."""
 
     machine_database_url: str = Field("", description="URL with the role benchgate_machine")
-    artifacts: str = Field(
-        "",
-        description="artifact directory, or the https:// address of the pages for a machine without one",
-    )
     machine_token_file: Path | None = Field(
         None,
         validate_default=True,
@@ -405,14 +405,20 @@ class MachineSettings(_Settings):
                 "must be a directory or the address of the control plane, which begins with https:// (or "
                 "http:// and a host of this machine); only the control plane knows other stores"
             )
-        if "://" in place and (urlsplit(place).username or urlsplit(place).query):
-            raise ValueError("must have no credentials; BENCHGATE_MACHINE_TOKEN_FILE names the token's file")
         return place
 
     @field_validator("machine_token_file")
     @classmethod
     def _require_token(cls, file: Path | None, info: ValidationInfo) -> Path | None:
-        if file is None and "://" in info.data.get("artifacts", ""):
+        if "artifacts" not in info.data:
+            return file  # it has an error of its own
+        has_address = "://" in info.data["artifacts"]
+        if file is not None and not has_address:
+            raise ValueError(
+                "is for a machine without the artifact directory: set BENCHGATE_ARTIFACTS to the address of "
+                "the control plane, or unset this"
+            )
+        if file is None and has_address:
             raise ValueError(
                 "BENCHGATE_ARTIFACTS is an address, which also needs this; `benchgate token create NAME "
                 "--scope machine:NAME` on the control plane prints a token"
