@@ -12,13 +12,20 @@ LANGUAGE sql SET search_path = public, pg_temp AS $$
                bool_or(h.machine = p_machine) AS is_own
         FROM machine.held(p_machine) AS h
     ), first AS MATERIALIZED (
-        SELECT DISTINCT ON (b.is_exclusive) b.is_exclusive, b.priority, b.turn, b.id
-        FROM own
-        JOIN machine AS other ON other.host = own.host
-        JOIN build AS b ON b.pool = other.pool AND b.state = 'queued'
-        WHERE NOT b.cancel_requested AND b.not_before <= now() AND b.deadline_at > now()
-          AND other.last_seen_at > now() - interval '1 minute' AND (other.obstacle = '' OR NOT b.is_exclusive)
-        ORDER BY b.is_exclusive, b.priority, b.turn, b.id
+        SELECT e.* FROM (VALUES (false), (true)) AS class (is_exclusive) CROSS JOIN LATERAL (
+            SELECT b.*
+            FROM (
+                SELECT DISTINCT other.pool FROM own JOIN machine AS other ON other.host = own.host
+                WHERE other.last_seen_at > now() - interval '1 minute'
+                  AND (other.obstacle = '' OR NOT class.is_exclusive)
+            ) AS served CROSS JOIN LATERAL (
+                SELECT b.is_exclusive, b.priority, b.turn, b.id FROM build AS b
+                WHERE b.pool = served.pool AND b.state = 'queued' AND b.is_exclusive = class.is_exclusive
+                  AND NOT b.cancel_requested AND b.not_before <= now() AND b.deadline_at > now()
+                ORDER BY b.priority, b.turn, b.id LIMIT 1
+            ) AS b
+            ORDER BY b.priority, b.turn, b.id LIMIT 1
+        ) AS e
     ), idle AS (
         SELECT other.pool, count(*) AS machines
         FROM own JOIN machine AS other ON other.host = own.host AND other.pool <> own.pool
