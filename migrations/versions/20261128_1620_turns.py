@@ -28,6 +28,9 @@ def upgrade() -> None:
         ADD COLUMN turn timestamptz NOT NULL DEFAULT now()
     """)
     op.execute("CREATE INDEX build_turn ON build (pool, priority, turn, id) WHERE state = 'queued'")
+    op.execute("""
+    CREATE INDEX build_of_owner ON build (pool, owner) WHERE state <> 'finished' AND state <> 'executed'
+    """)
     op.execute(_FUNCTIONS.read_text(encoding="utf-8"))
     op.execute("DROP INDEX build_queue")
 
@@ -37,6 +40,7 @@ def downgrade() -> None:
     functions = re.sub(r",\n +deadline_at = CASE .+ END(?=\n)", "", functions)
     op.execute(re.sub(r", [bef]\.turn\b", "", functions))
     op.execute("CREATE INDEX build_queue ON build (pool, priority, id) WHERE state = 'queued'")
+    op.execute("DROP INDEX build_of_owner")
     op.execute("DROP INDEX build_turn")
     op.execute("ALTER TABLE build DROP COLUMN turn, DROP COLUMN usual, DROP COLUMN owner")
     op.execute("ALTER TABLE change DROP COLUMN owner_account")

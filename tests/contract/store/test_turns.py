@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.project.job_kinds import JobKind
 from service.domain.review.change import Person
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
@@ -71,3 +72,21 @@ def test_a_build_that_a_person_asks_for_again_passes_those_that_came_just_before
     with site.store.transaction() as tx:
         again = tx.builds.repeat(tx.builds.lock(old), None, 3600.0)
     assert claims(site, 2) == [again, new]
+
+
+def test_builds_that_another_ci_runs_are_no_work_of_their_owner(site: StoreSite) -> None:
+    with site.store.transaction() as tx:
+        run = start(tx, check_run(tx.changes.upsert(change(1)).patch_set_id))
+        tx.builds.add(run, 0, replace(build_of("elsewhere"), kind=JobKind("external")))
+        mine = tx.builds.add(run, 1, build_of("perf"))
+    other = push(site, 2, "2")
+    assert claims(site, 2) == [mine, other]
+
+
+def test_merged_commits_do_not_delay_the_checks_of_their_owner(site: StoreSite) -> None:
+    with site.store.transaction() as tx:
+        pushed = tx.changes.upsert(replace(change(1), owner=Person("Ann", account="1")))
+        landed = start(tx, replace(check_run(pushed.patch_set_id), kind=RunKind.POST_SUBMIT))
+        merged = tx.builds.add(landed, 0, build_of("perf", RunKind.POST_SUBMIT))
+    mine, other = push(site, 2, "1"), push(site, 3, "2")
+    assert claims(site, 3) == [mine, other, merged]

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 class MemoryBuilds(InMemory, Builds):
     def add(self, run_id: int, position: int, build: NewBuild) -> int:
         unfinished = BuildState.RUNNING if build.kind.is_external else BuildState.QUEUED
-        number, owner = len(self._m.builds) + 1, self._owner_of(run_id)
+        is_queued = build.outcome is None and unfinished is BuildState.QUEUED
+        number, owner = len(self._m.builds) + 1, self._owner_of(run_id) if is_queued else ""
         turn = self._turn(owner, build.pool, build.spec)
         self._m.builds.append(
             BuildRecord(
@@ -145,9 +146,10 @@ class MemoryBuilds(InMemory, Builds):
             pool = spec.job.pool
             sequence = self._sequence(spec.shared_sequence)
             again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
-        turn = self._turn(was.owner, pool, again.spec, is_asked=True)
+        owner = self._owner_of(next(run for run, held in self._m.run_builds if held == build.id))
+        turn = self._turn(owner, pool, again.spec, is_asked=True)
         self._m.builds.append(again)
-        self._m.waiting[again.id] = self._waiting(pool, was.priority, deadline_seconds, was.owner, turn)
+        self._m.waiting[again.id] = self._waiting(pool, was.priority, deadline_seconds, owner, turn)
         return again.id
 
     def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
@@ -161,24 +163,23 @@ class MemoryBuilds(InMemory, Builds):
 
     def _owner_of(self, run_id: int) -> str:
         run = self._m.runs[run_id - 1]
+        merged = "~merged" if run.kind is RunKind.POST_SUBMIT else ""
         if run.change is None:
-            return f"{run.instance}~{run.project}~{run.branch}"
+            return f"{run.instance}~{run.project}~{run.branch}{merged}"
         owner = self._m.changes[run.change].owner
-        return f"{run.instance}~{owner.account or owner.shown}"
+        return f"{run.instance}~{owner.account or owner.shown}{merged}"
 
     def _turn(self, owner: str, pool: str, spec: Mapping[str, Any], *, is_asked: bool = False) -> float:
         """Return a turn as the service does where no job has run three times."""
-        kind = spec.get("kind")
         work = sum(
             UNKNOWN_SECONDS
             for each in self._m.builds
             if each.state in {BuildState.QUEUED, BuildState.RUNNING}
             and not each.cancel_requested
-            and each.spec.get("kind") == kind
             and (self._m.waiting[each.id].pool, self._m.waiting[each.id].owner) == (pool, owner)
             and self._is_wanted(each.id)
         )
-        is_merged = kind == RunKind.POST_SUBMIT
+        is_merged = spec.get("kind") == RunKind.POST_SUBMIT
         return self._m.clock + turn_ahead(work, None, is_asked=is_asked, is_merged=is_merged)
 
     def _is_wanted(self, build_id: int) -> bool:

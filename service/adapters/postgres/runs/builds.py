@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Text, cast, delete, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -13,7 +13,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.persisted import slowdowns_from
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.runs.turns import owner_of, take_turn
+from service.adapters.postgres.runs.turns import turn_of
 from service.domain.building.findings import findings_from
 from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import CONSEQUENCES, LASTING, Outcome
@@ -21,7 +21,7 @@ from service.domain.values.identity import RunKind
 from service.ports.runs.builds import BuildRecord, Builds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import RowMapping
 
@@ -37,7 +37,6 @@ _REPEATED: Final = (
     "priority",
     "is_voting",
     "is_exclusive",
-    "owner",
     "spec",
     "sequence_id",
 )
@@ -50,10 +49,13 @@ class PostgresBuilds(Connected, Builds):
 
     @override
     def add(self, run_id: int, position: int, build: NewBuild) -> int:
-        state = _state(build)
+        state, number = _state(build), self._next_number(build.job)
+        if state["state"] is BuildState.QUEUED:
+            kind = build.spec.get("kind")
+            state |= turn_of(self._connection, run_id, build.job, build.pool, kind)
         new = insert(t.build).values(
             job=build.job,
-            number=self._next_number(build.job),
+            number=number,
             kind=build.kind,
             pool=build.pool,
             priority=build.priority,
@@ -63,12 +65,9 @@ class PostgresBuilds(Connected, Builds):
             sequence_id=self._sequence(build.sequence),
             deadline_at=func.now() + timedelta(seconds=build.deadline_seconds),
             causes=build.causes,
-            owner=owner_of(run_id),
             **state,
         )
         added = int(self._execute(new.returning(t.build.c.id)).scalar_one())
-        if state["state"] is BuildState.QUEUED:
-            take_turn(self._connection, added)
         place = {"run_id": run_id, "job": build.job, "build_id": added, "position": position}
         self._execute(insert(t.run_build).values(place))
         return added
@@ -156,6 +155,7 @@ class PostgresBuilds(Connected, Builds):
         copied = select(*(t.build.c[name] for name in _REPEATED), *values).where(t.build.c.id == build.id)
         statement = insert(t.build).from_select([*_REPEATED, "number", "state", "deadline_at"], copied)
         again = int(self._execute(statement.returning(t.build.c.id)).scalar_one())
+        changed: dict[str, Any] = {}
         if spec is not None:
             changed = {
                 "spec": spec.to_mapping(),
@@ -164,10 +164,26 @@ class PostgresBuilds(Connected, Builds):
                 "is_exclusive": spec.job.compares,
                 "sequence_id": self._sequence(spec.shared_sequence),
             }
-            self._execute(update(t.build).where(t.build.c.id == again).values(**changed))
         if state is BuildState.QUEUED:
-            take_turn(self._connection, again, is_asked=True)
+            changed |= self._turn_again(build, changed)
+        if changed:
+            self._execute(update(t.build).where(t.build.c.id == again).values(**changed))
         return again
+
+    def _turn_again(self, build: BuildRecord, changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of a build's turn when it is queued again, by the run that it was made for."""
+        of_run = (
+            select(t.run_build.c.run_id)
+            .where(t.run_build.c.build_id == build.id)
+            .order_by(t.run_build.c.is_reused, t.run_build.c.run_id.desc())
+            .limit(1)
+        )
+        former = select(t.build.c.pool, of_run.scalar_subquery().label("run_id")).where(
+            t.build.c.id == build.id
+        )
+        found = self._execute(former).one()
+        spec, pool = changed.get("spec", build.spec), changed.get("pool", found.pool)
+        return turn_of(self._connection, found.run_id, build.job, pool, spec.get("kind"), is_asked=True)
 
     @override
     def put(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:

@@ -2,64 +2,80 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, text
 
 from service.adapters.postgres import schema as t
 from service.domain.runs.turn import UNKNOWN_SECONDS, turn_ahead
 from service.domain.values.identity import RunKind
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, ScalarSelect
+    from sqlalchemy import Connection
 
 _NEWEST: Final = 50  # builds of a job that are looked at: the specification of each is read
-# The median of the job's last builds of this kind of run; fewer than three say nothing. A build of ended runs
-# only is as good as cancelled; one that is in no run yet is being added.
-_WORK: Final = text(f"""
-SELECT b.spec ->> 'kind' AS kind, usual.seconds, (
-    SELECT coalesce(sum(coalesce(own.usual, {UNKNOWN_SECONDS})), 0)
-    FROM build AS own
-    WHERE own.state <> 'finished' AND own.state <> 'executed' AND NOT own.cancel_requested AND own.id <> b.id
-      AND own.pool = b.pool AND own.owner = b.owner
-      AND own.spec ->> 'kind' IS NOT DISTINCT FROM b.spec ->> 'kind'
-      AND coalesce((
-          SELECT bool_or(run.{t.UNFINISHED_RUN}) FROM run_build JOIN run ON run.id = run_build.run_id
-          WHERE run_build.build_id = own.id
-      ), true)
-) AS work
-FROM build AS b CROSS JOIN LATERAL (
+
+
+def usual_seconds(job: str, pool: str, kind: str) -> str:
+    """Return the query of a job's usual ``seconds``, for SQL expressions of its name, pool and kind of run.
+
+    They are the median of its last builds; fewer than three say nothing.
+    """
+    return f"""
     SELECT CASE WHEN count(*) >= 3 THEN percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) END AS seconds
     FROM (
         SELECT cast(extract(epoch FROM d.finished_at - d.started_at) AS float) AS seconds
-        FROM (SELECT * FROM build WHERE job = b.job ORDER BY number DESC LIMIT {_NEWEST}) AS d
-        WHERE d.spec ->> 'kind' = b.spec ->> 'kind' AND d.pool = b.pool
+        FROM (SELECT * FROM build WHERE job = {job} ORDER BY number DESC LIMIT {_NEWEST}) AS d
+        WHERE d.spec ->> 'kind' = {kind} AND d.pool = {pool}
           AND d.state = 'finished' AND d.result <> 'ABORTED' AND d.started_at IS NOT NULL
         ORDER BY d.number DESC LIMIT 5
     ) AS durations
-) AS usual
-WHERE b.id = :build
+    """  # noqa: S608 - put together from constants
+
+
+# An owner is the one of the run's change, else the branch; what is merged counts apart. An account identifies
+# a person: names can change, and two people may share one. Builds of the version before have no owner. One
+# that only ended runs have is as good as cancelled; one without a run is being added.
+_WORK: Final = text(f"""
+SELECT whose.owner, usual.seconds, (
+    SELECT coalesce(sum(coalesce(own.usual, {UNKNOWN_SECONDS})), 0) FROM build AS own
+    WHERE own.state <> 'finished' AND own.state <> 'executed' AND NOT own.cancel_requested
+      AND own.pool = :pool AND own.owner = whose.owner AND own.owner <> ''
+      AND (EXISTS (
+          SELECT FROM run_build JOIN run ON run.id = run_build.run_id
+          WHERE run_build.build_id = own.id AND run.{t.UNFINISHED_RUN}
+      ) OR NOT EXISTS (SELECT FROM run_build WHERE run_build.build_id = own.id))
+) AS work
+FROM (
+    SELECT coalesce((
+        SELECT concat_ws('~', run.instance, coalesce(
+            nullif(change.owner_account, ''), nullif(change.owner, ''),
+            concat_ws('~', run.project, run.branch)
+        ), CASE run.kind WHEN '{RunKind.POST_SUBMIT}' THEN 'merged' END)
+        FROM run LEFT JOIN patch_set ON patch_set.id = run.patch_set_id
+        LEFT JOIN change ON change.id = patch_set.change_id
+        WHERE run.id = :run
+    ), '') AS owner
+) AS whose CROSS JOIN LATERAL ({usual_seconds(":job", ":pool", ":kind")}) AS usual
 """)  # noqa: S608 - put together from constants
-_TAKE: Final = text("""
-UPDATE build SET usual = :usual, turn = now() + make_interval(secs => :ahead) WHERE id = :build
-""")
 
 
-def owner_of(run_id: int) -> ScalarSelect[str]:
-    """Return whose builds those of a run are: the owner's of its change, else the branch's.
+def turn_of(
+    connection: Connection,
+    run_id: int | None,
+    job: str,
+    pool: str,
+    kind: str | None,
+    *,
+    is_asked: bool = False,
+) -> dict[str, Any]:
+    """Return the columns ``owner``, ``usual`` and ``turn`` of a build that a run queues now.
 
-    An account identifies a person: names can change, and two people may share one.
+    ``kind`` is that of the run; ``is_asked``: a person asked for the build again.
     """
-    person = func.coalesce(func.nullif(t.change.c.owner_account, ""), func.nullif(t.change.c.owner, ""))
-    branch = func.concat_ws("~", t.run.c.project, t.run.c.branch)
-    changes = t.run.outerjoin(t.patch_set, t.patch_set.c.id == t.run.c.patch_set_id).outerjoin(t.change)
-    owner = func.concat_ws("~", t.run.c.instance, func.coalesce(person, branch))
-    return select(owner).select_from(changes).where(t.run.c.id == run_id).scalar_subquery()
-
-
-def take_turn(connection: Connection, build_id: int, *, is_asked: bool = False) -> None:
-    """Store a queued build's turn and usual duration; ``is_asked``: a person asked for it again."""
-    found = connection.execute(_WORK, {"build": build_id}).one()
-    is_merged = found.kind == RunKind.POST_SUBMIT
+    keys = {"run": run_id, "job": job, "pool": pool, "kind": kind}
+    found = connection.execute(_WORK, keys).one()
+    is_merged = kind == RunKind.POST_SUBMIT
     ahead = turn_ahead(found.work, found.seconds, is_asked=is_asked, is_merged=is_merged)
-    connection.execute(_TAKE, {"build": build_id, "usual": found.seconds, "ahead": ahead})
+    turn = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, ahead)
+    return {"owner": found.owner, "usual": found.seconds, "turn": turn}
