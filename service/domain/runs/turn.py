@@ -21,8 +21,8 @@ def turn_ahead(
     Args:
         owners_work: the usual seconds of the owner's unfinished builds in the pool.
         usual: the usual seconds of the build; None: not known.
-        is_asked: a person asked for this build again. It takes its turn after a quarter of the time: sooner
-            than most, and later with each further one.
+        is_asked: a person asked for this build again, and not for a longer one. It takes its turn after a
+            quarter of the time: sooner than most, and later with each further one.
         is_merged: nobody waits for it. Checks of the next half hour come first, but not those after.
     """
     ahead = owners_work + (UNKNOWN_SECONDS if usual is None else usual)

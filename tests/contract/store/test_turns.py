@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change import Person
 from service.domain.runs.states import RunState
@@ -21,12 +23,13 @@ def build_of(job: str, kind: RunKind = RunKind.CHECK) -> NewBuild:
     return named(job, sequence="", priority=0, spec={"kind": kind.value, "branch": "master"})
 
 
-def push(site: StoreSite, number: int, account: str) -> int:
+def push(site: StoreSite, number: int, account: str, longer: object = None) -> int:
     """A build of a person's change: of one who has a common name."""
     with site.store.transaction() as tx:
         pushed = replace(change(number), owner=Person("Ann", account=account))
         run = start(tx, check_run(tx.changes.upsert(pushed).patch_set_id, f"{number:040x}"))
-        return tx.builds.add(run, 0, build_of("perf"))
+        build = build_of("perf")
+        return tx.builds.add(run, 0, replace(build, spec={**build.spec, "longer": longer}))
 
 
 def merge(site: StoreSite) -> int:
@@ -63,15 +66,18 @@ def test_a_merged_commit_waits_for_the_checks_of_half_an_hour_but_not_for_later_
     assert claims(site, 3) == [soon, merged, late]
 
 
-def test_a_build_that_a_person_asks_for_again_passes_those_that_came_just_before(site: StoreSite) -> None:
-    old = push(site, 1, "1")
+@pytest.mark.parametrize("longer", [None, {"pairs": 60}])
+def test_a_build_that_a_person_asks_for_again_passes_those_just_before_but_not_a_longer_one(
+    site: StoreSite, longer: object
+) -> None:
+    old = push(site, 1, "1", longer)
     with site.store.transaction() as tx:
         tx.builds.finish(old, Outcome.FAILED, ["it fails"])
         tx.runs.end(1, RunState.FINISHED)
     new = push(site, 2, "2")
     with site.store.transaction() as tx:
         again = tx.builds.repeat(tx.builds.lock(old), None, 3600.0)
-    assert claims(site, 2) == [again, new]
+    assert claims(site, 2) == ([new, again] if longer else [again, new])
 
 
 def test_builds_that_another_ci_runs_are_no_work_of_their_owner(site: StoreSite) -> None:

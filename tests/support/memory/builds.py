@@ -147,7 +147,7 @@ class MemoryBuilds(InMemory, Builds):
             sequence = self._sequence(spec.shared_sequence)
             again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
         owner = self._owner_of(next(run for run, held in self._m.run_builds if held == build.id))
-        turn = self._turn(owner, pool, again.spec, is_asked=True)
+        turn = self._turn(owner, pool, again.spec, is_asked=not again.spec.get("longer"))
         self._m.builds.append(again)
         self._m.waiting[again.id] = self._waiting(pool, was.priority, deadline_seconds, owner, turn)
         return again.id
