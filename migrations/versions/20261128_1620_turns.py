@@ -1,6 +1,7 @@
 """Take builds by their turns, and count a build's day from its claim.
 
-Builds that wait get one turn, so they keep their order. The version before queues builds whose turn is now.
+Builds that wait get one turn, so they keep their order; merged commits, which came last, get a later one. The
+version before queues builds whose turn is now.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ def upgrade() -> None:
         ADD COLUMN owner text NOT NULL DEFAULT '',
         ADD COLUMN usual double precision,
         ADD COLUMN turn timestamptz NOT NULL DEFAULT now()
+    """)
+    # Behind every check, those of the version before would wait as long as new checks arrive.
+    op.execute("""
+    UPDATE build SET priority = 0, turn = now() + interval '30 minutes'
+    WHERE state <> 'finished' AND priority = 1
     """)
     op.execute("CREATE INDEX build_turn ON build (pool, priority, turn, id) WHERE state = 'queued'")
     op.execute("""

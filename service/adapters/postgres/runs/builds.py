@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Text, cast, delete, func, literal, select, update
+from sqlalchemy import Text, case, cast, delete, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
@@ -34,12 +34,12 @@ _REPEATED: Final = (
     "job",
     "kind",
     "pool",
-    "priority",
     "is_voting",
     "is_exclusive",
     "spec",
     "sequence_id",
 )
+_FORMERLY_MERGED: Final = 1  # the version before let merged commits come after every check
 _LASTING: Final = sorted(outcome.value for outcome in LASTING)
 _AFTER_THE_MERGE: Final = (RunKind.POST_SUBMIT.value, RunKind.LONGER.value)
 
@@ -147,13 +147,16 @@ class PostgresBuilds(Connected, Builds):
     def repeat(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
         kind = build.kind if spec is None else spec.job.kind
         state = BuildState.RUNNING if kind.is_external else BuildState.QUEUED
-        values = [
-            literal(self._next_number(build.job)),
-            literal(state.value),
-            func.now() + timedelta(seconds=deadline_seconds),
-        ]
-        copied = select(*(t.build.c[name] for name in _REPEATED), *values).where(t.build.c.id == build.id)
-        statement = insert(t.build).from_select([*_REPEATED, "number", "state", "deadline_at"], copied)
+        priority = t.build.c.priority
+        values = {
+            "number": literal(self._next_number(build.job)),
+            "state": literal(state.value),
+            "deadline_at": func.now() + timedelta(seconds=deadline_seconds),
+            "priority": case((priority == _FORMERLY_MERGED, 0), else_=priority),
+        }
+        copied = select(*(t.build.c[name] for name in _REPEATED), *values.values())
+        copied = copied.where(t.build.c.id == build.id)
+        statement = insert(t.build).from_select([*_REPEATED, *values], copied)
         again = int(self._execute(statement.returning(t.build.c.id)).scalar_one())
         changed: dict[str, Any] = {}
         if spec is not None:

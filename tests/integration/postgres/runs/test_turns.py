@@ -9,7 +9,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from alembic import command
 
+from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep import PostgresUpkeep
@@ -107,3 +109,19 @@ def test_a_recheck_of_a_build_of_the_version_before_is_work_of_its_changes_owner
         ids=again,
     )
     assert found == [("review~1", UNKNOWN_SECONDS / 4), ("", UNKNOWN_SECONDS / 4)]
+
+
+def test_merged_commits_of_the_version_before_and_their_rechecks_come_after_checks_of_half_an_hour_only(
+    database: Database,
+) -> None:
+    store = PostgresStore(database.owner)
+    former, old = (add(store, number, Drawn("1", "other", is_merged=True)) for number in (1, 2))
+    command.downgrade(configured(database.owner_url), "20261128_1610")
+    database.change("UPDATE build SET priority = 1")
+    database.change("UPDATE build SET state = 'finished' WHERE id = :build", build=former)
+    migrate(database.owner_url)
+    queued = "SELECT priority, turn > now() + interval '29 minutes' FROM build WHERE id = :build"
+    assert database.rows(queued, build=old) == [(0, True)]
+    with store.transaction() as tx:
+        again = tx.builds.repeat(tx.builds.lock(former), None, 3600.0)
+    assert database.rows(queued, build=again) == [(0, True)]
