@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE, obstacle_to
 from service.adapters.postgres.schema import TURN_ORDER
-from service.domain.runs.expected_wait import expected_wait
+from service.domain.runs.expected_waits import expected_waits
 from service.domain.runs.states import BuildState
 from service.domain.wording.standing import PoolMachine
 
@@ -63,10 +63,10 @@ def queues_of(connection: Connection, builds: Iterable[RowMapping]) -> Queues:
         own = [row for row in unfinished if row.pool == pool]
         running = [(row.usual, row.so_far or 0.0) for row in own if row.state == BuildState.RUNNING]
         queued = [row for row in own if row.state == BuildState.QUEUED]
-        usual = [row.usual for row in queued]
-        for place, row in enumerate(queued):
-            able = [
-                each for each in machines[pool, row.is_exclusive] if not (each.obstacle or each.is_silent)
-            ]
-            waits[row.id] = expected_wait(running, usual[:place], len(able))
+        able = {
+            is_exclusive: sum(not (each.obstacle or each.is_silent) for each in machines[pool, is_exclusive])
+            for is_exclusive in (True, False)
+        }
+        found = expected_waits(running, [(row.usual, row.is_exclusive) for row in queued], able)
+        waits |= {row.id: wait for row, wait in zip(queued, found, strict=True)}
     return Queues(waits, machines)
