@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE, obstacle_to
+from service.adapters.postgres.runs.turns import usual_seconds
 from service.adapters.postgres.schema import TURN_ORDER
 from service.domain.runs.expected_waits import expected_waits
 from service.domain.runs.states import BuildState
@@ -19,10 +20,22 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
+# Where none is stored, the usual duration is the one of now: the job had not run often, or the version before
+# added the build.
 _UNFINISHED: Final = text(f"""
-SELECT id, pool, state, is_exclusive, usual, cast(extract(epoch FROM now() - started_at) AS float) AS so_far
-FROM build AS b
-WHERE pool = ANY(cast(:pools AS text[])) AND state IN ('queued', 'running') AND NOT cancel_requested
+WITH unfinished AS MATERIALIZED (
+    SELECT id, job, pool, state, is_exclusive, usual, priority, turn,
+           CASE WHEN usual IS NULL THEN spec ->> 'kind' END AS run_kind,
+           cast(extract(epoch FROM now() - started_at) AS float) AS so_far
+    FROM build
+    WHERE pool = ANY(cast(:pools AS text[])) AND state IN ('queued', 'running') AND NOT cancel_requested
+), known AS MATERIALIZED (
+    SELECT late.*, found.seconds
+    FROM (SELECT DISTINCT job, pool, run_kind FROM unfinished WHERE usual IS NULL) AS late
+    CROSS JOIN LATERAL ({usual_seconds("late.job", "late.pool", "late.run_kind")}) AS found
+)
+SELECT b.id, b.pool, b.state, b.is_exclusive, coalesce(b.usual, known.seconds) AS usual, b.so_far
+FROM unfinished AS b LEFT JOIN known USING (job, pool, run_kind)
 ORDER BY {TURN_ORDER.format("b")}
 """)  # noqa: S608 - put together from constants
 _MACHINES: Final = text(f"""

@@ -62,6 +62,13 @@ def test_a_build_waits_for_those_before_it(reading: PostgresReading) -> None:
     assert reading.patch_set(ChangeAddress(4)).patch_set.standing.is_measuring
 
 
+def test_builds_that_came_before_their_job_had_run_often_wait_as_long_as_it_takes_now(
+    reading: PostgresReading, database: Database
+) -> None:
+    database.change("UPDATE build SET usual = NULL")
+    assert waits(reading) == [None, 360.0, 960.0]
+
+
 @pytest.mark.parametrize(
     "news",
     [
