@@ -41,17 +41,18 @@ class PoolMachine:
 
 
 def waiting(
-    pool: str, place: int, machines: Sequence[PoolMachine], behind: int = 0, *, is_merged: bool = False
+    pool: str, place: int, machines: Sequence[PoolMachine], behind: int = 0, *, is_passed: bool = False
 ) -> str:
     """Say why a build waits: ``7th in the queue of pool perf, after 6 of its owner; perf-01 is busy``.
 
-    ``behind`` counts the builds of its owner that come before it; ``is_merged``: of a merged commit.
+    ``behind`` counts queued builds of its owner that come before it; ``is_passed``: it is of a merged commit,
+    and new checks still come before it.
     """
     queue = f"{ordinal(place)} in the queue of pool {plain(pool, 100)}"
     if behind:
         queue += f", after {behind} of its owner"
-    if is_merged:
-        queue += ", after the checks of half an hour"
+    if is_passed:
+        queue += "; checks that come within its first 30 minutes go first"
     return "; ".join(filter(None, (queue, hindrance(machines))))
 
 

@@ -220,7 +220,7 @@ class PostgresChangeReading(Sighted, ChangeReading):
                 message=row["message"],
                 decisions=decisions_of(connection, patch_set_id=row["id"]),
                 runs=runs,
-                builds=() if lead is None else builds_of_run(connection, lead, overrides),
+                builds=() if lead is None else builds_of_run(connection, lead, overrides, sight),
                 overrides=override_views(connection, row["id"], row["revision"], overrides),
                 problems=failure_sentences(failing_steps(connection, sight, shown.id)),
                 requests=page_requests(connection, row["id"]),

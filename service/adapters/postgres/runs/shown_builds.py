@@ -28,6 +28,7 @@ from service.adapters.postgres.runs.decisions import overrides_of
 from service.adapters.postgres.runs.queue_waits import queues_of
 from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers_among
 from service.adapters.postgres.runs.standings import STANDING, tally_of
+from service.adapters.postgres.schema import TURN_ORDER
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.shown_comparisons import comparisons_of, samples_of
 from service.domain.building.logs.stored_log import LogPart, StoredLog
@@ -60,13 +61,20 @@ if TYPE_CHECKING:
     from service.ports.verdict import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
+# Of the owner's builds that come before, only visible ones are counted: the others are not public.
 _BUILD_COLUMNS: Final = f"""
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.notes,
     b.is_voting, b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
     b.blamed, b.slowdowns, {STANDING},
     coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
     coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{{}}') AS groups,
-    b.spec -> 'config' AS configuration, b.spec ->> 'kind' AS run_kind, b.is_exclusive
+    b.spec -> 'config' AS configuration, b.spec ->> 'kind' AS run_kind, b.is_exclusive,
+    b.turn > now() AS is_passed,
+    CASE WHEN b.state = 'queued' AND b.owner <> '' THEN (
+        SELECT cast(count(*) AS integer) FROM build AS q
+        WHERE q.state = 'queued' AND q.pool = b.pool AND q.owner = b.owner AND NOT q.cancel_requested
+          AND ({TURN_ORDER.format("q")}) < ({TURN_ORDER.format("b")}) AND {visible_build("q.id")}
+    ) ELSE 0 END AS behind
 """  # noqa: S608 - put together from constants
 _RUNS: Final = f"""
     SELECT r.id, r.kind, r.state, r.instance, r.project, r.branch, r.revision, r.merged_as, r.parent,
@@ -103,15 +111,11 @@ SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}'
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 {_NAMED}
 """)  # noqa: S608 - put together from constants
-# The page is chosen before places and results are read. Of an owner's builds, only visible ones are counted.
+# The page is chosen before places and results are read.
 _UNFINISHED: Final = text(f"""
-SELECT false AS is_reused, b.behind, {_BUILD_COLUMNS}
+SELECT false AS is_reused, {_BUILD_COLUMNS}
 FROM (
-    SELECT b.*, CASE WHEN b.owner <> '' THEN
-        count(*) OVER (PARTITION BY b.pool, b.owner, b.spec ->> 'kind' ORDER BY {QUEUE_ORDER}) - 1
-    ELSE 0 END AS behind
-    FROM build AS b
-    WHERE {IS_UNFINISHED} AND {visible_build("b.id")}
+    SELECT * FROM build AS b WHERE {IS_UNFINISHED} AND {visible_build("b.id")}
     ORDER BY {QUEUE_ORDER} LIMIT :limit OFFSET :after
 ) AS b
 ORDER BY {QUEUE_ORDER}
@@ -143,7 +147,7 @@ class PostgresBuildReading(Sighted, BuildReading):
             patch_set_id = row["patch_set_id"]
             overrides = () if patch_set_id is None else overrides_of(connection, patch_set_id)
             run = from_row(Run, row)
-            builds = builds_of_run(connection, run, overrides)
+            builds = builds_of_run(connection, run, overrides, sight)
             return RunWithBuilds(run, builds, decisions_of(connection, run_id=run_id))
 
     @override
@@ -206,9 +210,11 @@ def runs_of_patch_set(connection: Connection, patch_set_id: int) -> tuple[Run, .
     return tuple(from_row(Run, row) for row in rows)
 
 
-def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override]) -> tuple[BuildOfRun, ...]:
+def builds_of_run(
+    connection: Connection, run: Run, overrides: Sequence[Override], sight: Mapping[str, Any]
+) -> tuple[BuildOfRun, ...]:
     """Return the builds of a run in their order, each with the waiver of its failure."""
-    rows = connection.execute(_BUILDS_OF_RUN, {"run_id": run.id}).mappings().all()
+    rows = connection.execute(_BUILDS_OF_RUN, {"run_id": run.id, **sight}).mappings().all()
     known = known_by_build(PostgresFailures(connection), run.id)
     waivers = waivers_among(rows, overrides, run.revision, known)
     counting = [row["id"] for row in rows if row["outcome"] == Outcome.FAILED and row["id"] not in waivers]
@@ -255,8 +261,8 @@ def _of_job(row: RowMapping, queues: Queues) -> dict[str, Any]:
 
 def _waiting(row: RowMapping, queues: Queues) -> str:
     machines = queues.machines.get((row["pool"], row["is_exclusive"]), ())
-    is_merged = row["run_kind"] == RunKind.POST_SUBMIT
-    return waiting(row["pool"], row["place"], machines, row.get("behind", 0), is_merged=is_merged)
+    is_passed = row["run_kind"] == RunKind.POST_SUBMIT and row["is_passed"]
+    return waiting(row["pool"], row["place"], machines, row["behind"], is_passed=is_passed)
 
 
 def _job(name: str, configuration: Mapping[str, Any] | None) -> Job | None:

@@ -68,8 +68,8 @@ def test_a_waiting_build_says_why_no_machine_takes_it(machines: list[PoolMachine
 
 def test_a_waiting_build_says_what_its_place_comes_from() -> None:
     assert waiting("perf", 7, [FREE], 6) == "7th in the queue of pool perf, after 6 of its owner"
-    merged = waiting("perf", 2, [FREE], is_merged=True)
-    assert merged == "2nd in the queue of pool perf, after the checks of half an hour"
+    merged = waiting("perf", 2, [FREE], is_passed=True)
+    assert merged == "2nd in the queue of pool perf; checks that come within its first 30 minutes go first"
 
 
 def test_ordinals_have_their_endings() -> None:
