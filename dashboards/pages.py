@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     ReadingOf = Callable[[Request], Reading]
 
 _PAGE: Final = 50
-_MOST_QUEUED: Final = 50  # builds on the page of the machines
+_MOST_QUEUED: Final = 20  # builds of a pool on the page of the machines
 _TAIL_LINES: Final = 80
 Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
@@ -87,7 +87,7 @@ def create_pages(
         reading = reading_of(request)
         machines, condition = reading.machines(), reading.condition()
         summary = machines_sentence(machines, condition)
-        queued = [build for build in reading.unfinished_builds(_MOST_QUEUED) if build.place]
+        queued = reading.queued_builds(_MOST_QUEUED)
         values: dict[str, Any] = {"machines": machines, "condition": condition, "summary": summary}
         return pages.render(request, "machines.html", **values, queued=queued, form=closing_of(request))
 

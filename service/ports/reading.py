@@ -90,6 +90,12 @@ class BuildReading(Protocol):
         External and cancelled builds are left out; skips the first ``after``.
         """
 
+    def queued_builds(self, limit: int) -> Sequence[Build]:
+        """Return the builds of each pool's queue that begin next, by pool and in their order.
+
+        At most ``limit`` of each pool; external and cancelled builds are left out.
+        """
+
     def log(self, job: str, number: int) -> StoredLog:
         """Return the log of the newest attempt of a build, so far; without parts if nothing is stored."""
 

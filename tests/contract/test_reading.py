@@ -89,12 +89,14 @@ class FakeSite:
         result: Result | None = Result.SUCCESS,
         benchmarks: Sequence[str] = (),
         verdict: Verdict = Verdict.SLOWER,
+        pool: str = "perf",
     ) -> BuildName:
         number = len(self.reading.builds) + 1
         build = build_view(
             100 + number,
             number,
             job="perf",
+            pool=pool,
             causes=causes,
             result=result,
             state=BuildState.FINISHED if result else BuildState.QUEUED,

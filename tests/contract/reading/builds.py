@@ -36,6 +36,16 @@ class BuildReadingContract:
         assert list(site.reading.unfinished_builds(2, 2)) == whole[2:]
         assert list(site.reading.unfinished_builds(2, 1 << 70)) == []
 
+    def test_each_pool_has_its_own_next_builds(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        names = [site.add_build(run, result=None, pool=pool) for pool in ("perf", "lint", "perf", "perf")]
+        found = site.reading.queued_builds(2)
+        order = [(names[1], "lint", 1), (names[0], "perf", 1), (names[2], "perf", 2)]
+        assert [(each.number, each.pool, each.place) for each in found] == [
+            (name.number, pool, place) for name, pool, place in order
+        ]
+
     def test_a_run_has_its_builds_in_their_order_and_its_decisions_newest_first(
         self, site: ReadingSite
     ) -> None:

@@ -92,6 +92,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     "unfinished_builds": lambda reading, secret: any(
         build.job == secret.name.job for build in reading.unfinished_builds(9)
     ),
+    "queued_builds": lambda reading, _: bool(reading.queued_builds(9)),
     "log": lambda reading, secret: is_there(lambda: reading.log(secret.name.job, secret.name.number)),
     "comparisons": lambda reading, secret: bool(
         reading.comparisons(secret.build.id, secret.build.created_at)

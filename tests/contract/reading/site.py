@@ -49,8 +49,9 @@ class ReadingSite(Protocol):
         result: Result | None = Result.SUCCESS,
         benchmarks: Sequence[str] = (),
         verdict: Verdict = Verdict.SLOWER,
+        pool: str = "perf",
     ) -> BuildName:
-        """Add a build with a verdict on its benchmarks; without a result it is queued in pool ``perf``."""
+        """Add a build with a verdict on its benchmarks; without a result it is queued."""
 
     def spend(self, build: BuildName, seconds: float) -> None:
         """Let the launches of a build take as many seconds."""

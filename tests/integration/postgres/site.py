@@ -90,16 +90,18 @@ class PostgresSite:
         result: Result | None = Result.SUCCESS,
         benchmarks: Sequence[str] = (),
         verdict: Verdict = Verdict.SLOWER,
+        pool: str = "perf",
     ) -> BuildName:
         self._builds += 1
         build: int = self.database.value(
             """INSERT INTO build (job, number, kind, pool, priority, state, is_voting, spec, result, causes,
                                   deadline_at, created_at)
-               VALUES ('perf', :number, 'benchmark', 'perf', 1, :state, true,
+               VALUES ('perf', :number, 'benchmark', :pool, 1, :state, true,
                        '{"config": {"kind": "benchmark", "suites": [{"name": "s", "program": "build/p"}],
                                  "policy": {"floor": "2%"}}}', :result,
                        to_jsonb(cast(:causes AS text[])), :at, :at) RETURNING id""",
             number=self._builds,
+            pool=pool,
             state="finished" if result else "queued",
             result=result,
             causes=list(causes),

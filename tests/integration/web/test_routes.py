@@ -15,7 +15,7 @@ from typing_extensions import override
 from dashboards.pages import create_pages
 from dashboards.rendering import Pages
 from service.domain.access.needs import Need
-from service.domain.runs.states import RunState
+from service.domain.runs.states import BuildState, RunState
 from service.domain.values.errors import TooMany, Transient
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.refusals import SIGHT_UNKNOWN
@@ -260,8 +260,12 @@ def test_machines_that_share_a_host_are_shown_below_its_name() -> None:
 
 
 def test_the_page_of_the_machines_says_what_each_of_the_next_builds_waits_for() -> None:
-    text = call(build_app(sample_standings()), "GET", "/machines").text
-    places = [text.index(f"{place} in the queue of pool perf; perf-01 takes") for place in ("1st", "2nd")]
+    reading = sample_standings()
+    running = [build_view(9000 + n, 9000 + n, state=BuildState.RUNNING) for n in range(60)]
+    reading.runs[0] = replace(reading.runs[0], builds=(*reading.runs[0].builds, *running))
+    text = call(build_app(reading), "GET", "/machines").text
+    waits = [f"{place} in the queue of pool perf; perf-01 takes" for place in ("1st", "2nd")]
+    places = [text.index(each) for each in (">Pool <bdi>perf</bdi></h3>", *waits)]
     assert places == sorted(places)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
@@ -302,6 +304,12 @@ class FakeReading(Reading):
         found = (self._read(each.build) for each in self.builds)
         unfinished = (each for each in found if each.state is not BuildState.FINISHED)
         return sorted((each for each in unfinished if not each.is_external), key=place)[after:][:limit]
+
+    @override
+    def queued_builds(self, limit: int) -> Sequence[Build]:
+        queued = [each for each in self.unfinished_builds(len(self.builds)) if each.place]
+        of_pools = (group for _, group in groupby(queued, key=attrgetter("pool")))
+        return [each for group in of_pools for each in islice(group, limit)]
 
     @override
     def log(self, job: str, number: int) -> StoredLog:

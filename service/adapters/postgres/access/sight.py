@@ -86,19 +86,27 @@ OF_HELD_BUILDS: Final = _with_branches(f"""
 """)  # noqa: S608 - put together from constants
 IS_UNFINISHED: Final = "b.state <> 'finished' AND NOT b.cancel_requested AND b.kind <> 'external'"
 QUEUE_ORDER: Final = f"b.pool, b.state = 'queued', {TURN_ORDER.format('b')}"
-# The first changes in the queue, as many as one question holds.
-OF_UNFINISHED_BUILDS: Final = _with_branches(f"""
-SELECT c.id, c.instance, c.number
-FROM (
-    SELECT b.id, row_number() OVER (ORDER BY {QUEUE_ORDER}) AS place FROM build AS b WHERE {IS_UNFINISHED}
-) AS b
-JOIN run_build AS rb ON rb.build_id = b.id
-JOIN run AS r ON r.id = rb.run_id
-JOIN patch_set AS p ON p.id = r.patch_set_id
-JOIN change AS c ON c.id = p.change_id
-WHERE NOT c.is_public
-GROUP BY c.id ORDER BY min(b.place) LIMIT 100
-""")  # noqa: S608 - put together from constants
+IS_QUEUED: Final = "b.state = 'queued' AND NOT b.cancel_requested AND b.kind <> 'external'"
+
+
+def _of_first_builds(place: str, condition: str) -> TextClause:
+    """Return the changes of the first builds by a place, as many as one question holds."""
+    return _with_branches(f"""
+    SELECT c.id, c.instance, c.number
+    FROM (SELECT b.id, row_number() OVER ({place}) AS place FROM build AS b WHERE {condition}) AS b
+    JOIN run_build AS rb ON rb.build_id = b.id
+    JOIN run AS r ON r.id = rb.run_id
+    JOIN patch_set AS p ON p.id = r.patch_set_id
+    JOIN change AS c ON c.id = p.change_id
+    WHERE NOT c.is_public
+    GROUP BY c.id ORDER BY min(b.place), c.id LIMIT 100
+    """)  # noqa: S608 - put together from constants
+
+
+OF_UNFINISHED_BUILDS: Final = _of_first_builds(f"ORDER BY {QUEUE_ORDER}", IS_UNFINISHED)
+OF_QUEUED_BUILDS: Final = _of_first_builds(
+    f"PARTITION BY b.pool ORDER BY {TURN_ORDER.format('b')}", IS_QUEUED
+)
 OF_KNOWN: Final = _with_branches("""
 SELECT DISTINCT c.id, c.instance, c.number
 FROM (

@@ -9,9 +9,11 @@ from typing_extensions import override
 
 from service.adapters.postgres.access.lookup_keys import ADDRESS, number_key, text_key
 from service.adapters.postgres.access.sight import (
+    IS_QUEUED,
     IS_UNFINISHED,
     OF_BUILD,
     OF_NAMED_BUILD,
+    OF_QUEUED_BUILDS,
     OF_RUN,
     OF_UNFINISHED_BUILDS,
     QUEUE_ORDER,
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection, RowMapping, TextClause
 
     from service.adapters.postgres.runs.queue_waits import Queues
     from service.domain.failures.evidence import ParentBuild
@@ -120,6 +122,14 @@ FROM (
 ) AS b
 ORDER BY {QUEUE_ORDER}
 """)  # noqa: S608 - put together from constants
+_QUEUED: Final = text(f"""
+SELECT false AS is_reused, {_BUILD_COLUMNS}
+FROM (SELECT DISTINCT pool FROM build AS b WHERE {IS_QUEUED}) AS waiting CROSS JOIN LATERAL (
+    SELECT * FROM build AS b WHERE b.pool = waiting.pool AND {IS_QUEUED} AND {visible_build("b.id")}
+    ORDER BY {TURN_ORDER.format("b")} LIMIT :limit
+) AS b
+ORDER BY {QUEUE_ORDER}
+""")  # noqa: S608 - put together from constants
 
 _LOG: Final = text(f"""
 SELECT b.id, b.state, b.kind, e.token, e.start, e.line, e.data
@@ -169,10 +179,13 @@ class PostgresBuildReading(Sighted, BuildReading):
     def unfinished_builds(self, limit: int, after: int = 0) -> Sequence[Build]:
         sight = self._sight(OF_UNFINISHED_BUILDS)
         with self._begin() as connection:
-            values = {"limit": limit, "after": min(after, LARGEST_BIGINT), **sight}
-            rows = connection.execute(_UNFINISHED, values).mappings().all()
-            queues = queues_of(connection, rows)
-            return [_build(row, queues) for row in rows]
+            return _builds(connection, _UNFINISHED, limit=limit, after=min(after, LARGEST_BIGINT), **sight)
+
+    @override
+    def queued_builds(self, limit: int) -> Sequence[Build]:
+        sight = self._sight(OF_QUEUED_BUILDS)
+        with self._begin() as connection:
+            return _builds(connection, _QUEUED, limit=limit, **sight)
 
     @override
     def log(self, job: str, number: int) -> StoredLog:
@@ -233,6 +246,12 @@ def builds_of_run(
         )
         for row in rows
     )
+
+
+def _builds(connection: Connection, query: TextClause, **values: object) -> list[Build]:
+    rows = connection.execute(query, values).mappings().all()
+    queues = queues_of(connection, rows)
+    return [_build(row, queues) for row in rows]
 
 
 def _build(row: RowMapping, queues: Queues) -> Build:
