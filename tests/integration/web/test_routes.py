@@ -251,11 +251,11 @@ def test_a_machine_that_takes_no_builds_shows_its_obstacle() -> None:
 def test_machines_that_share_a_host_are_shown_below_its_name() -> None:
     reading = sample_project()
     first, second = reading.machine_rows
-    assert "Host perf-01" not in call(build_app(reading), "GET", "/machines").text
+    assert "Host <bdi>perf-01" not in call(build_app(reading), "GET", "/machines").text
     reading.machine_rows = [first, second, replace(first, name="perf-01/lint", pool="lint")]
 
     text = call(build_app(reading), "GET", "/machines").text
-    places = [text.index(name) for name in ("Host perf-01", "perf-01/lint", "Host perf-02")]
+    places = [text.index(name) for name in ("Host <bdi>perf-01", "perf-01/lint", "Host <bdi>perf-02")]
     assert places == sorted(places)
 
 
