@@ -115,11 +115,12 @@ class Builds(Protocol):
         """Queue a numbered build as part of a run, or store it as finished; return its id."""
 
     def adopt(
-        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float, queued_seconds: float
     ) -> BuildRecord | None:
         """Make the newest build of a sequence that has or will have a result a part of a run too.
 
-        It is of the run's branch and has at least ``deadline_seconds`` left. Return None without one.
+        It is of the run's branch and has at least ``deadline_seconds`` left, or ``queued_seconds`` if it is
+        queued. Return None without one.
         """
 
     def of_run(self, run_id: int) -> Sequence[BuildRecord]:

@@ -188,7 +188,7 @@ def _place(
     if not is_needed:
         ended = BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
     if ended is None and run.kind is RunKind.CHECK and spec.shared_sequence:
-        adopted = builds.adopt(run, position, spec.shared_sequence, DEADLINE)
+        adopted = builds.adopt(run, position, spec.shared_sequence, DEADLINE, QUEUED_AT_MOST)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
     build_id = builds.add(run.id, position, new_build(spec, ended))
@@ -213,7 +213,8 @@ def new_build(spec: BuildSpec, ended: BuildEnd | None = None) -> NewBuild:
         is_voting=spec.job.voting and not spec.kind.is_for_idle_pools,
         spec=spec.to_mapping(),
         sequence="" if spec.job.problem else spec.shared_sequence,
-        deadline_seconds=deadline_of(kind),
+        # Nobody waits for those of idle pools: they are started anew.
+        deadline_seconds=DEADLINE if spec.kind.is_for_idle_pools else deadline_of(kind),
         is_exclusive=spec.job.compares,
         outcome=ended.outcome if ended else None,
         causes=ended.causes if ended else (),

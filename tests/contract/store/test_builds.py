@@ -109,7 +109,7 @@ class TestBuilds:
             for patch_set in (2, 3):
                 record = tx.changes.upsert(change(patch_set=patch_set, minutes=patch_set))
                 runs.append(start(tx, check_run(record.patch_set_id)))
-                assert tx.builds.adopt(tx.runs.lock(runs[-1]), 0, "trees", 60.0) is not None
+                assert tx.builds.adopt(tx.runs.lock(runs[-1]), 0, "trees", 60.0, 60.0) is not None
             tx.runs.end(1, RunState.CANCELLED)
             assert (
                 tx.builds.finish(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"], ["a busy machine"])
@@ -144,16 +144,24 @@ class TestAdoption:
         with store.transaction() as tx:
             record = tx.changes.upsert(change(patch_set=2, minutes=1))
             run = start(tx, replace(check_run(record.patch_set_id), branch=branch))
-            adopted = tx.builds.adopt(tx.runs.lock(run), 0, sequence, 7200.0)
+            adopted = tx.builds.adopt(tx.runs.lock(run), 0, sequence, 7200.0, 9000.0)
             assert tx.builds.of_run(run) == ([adopted] if adopted else [])
             return adopted
 
-    def test_an_unfinished_build_goes_on_with_time_left(self, site: StoreSite) -> None:
+    @pytest.mark.parametrize(("is_claimed", "seconds"), [(False, 9000.0), (True, 7200.0)])
+    def test_an_unfinished_build_goes_on_with_time_left_and_a_queued_one_with_more(
+        self, site: StoreSite, *, is_claimed: bool, seconds: float
+    ) -> None:
         [build_id] = queue(site.store, named("cv-perf", sequence="trees"))
+        if is_claimed:
+            assert site.claim() == build_id
+            site.wait(23 * 3600.0)
         adopted = self.adopt(site.store)
         assert adopted == locked(site.store, build_id)
-        site.wait(7000.0)
+        site.wait(seconds - 200.0)
         assert site.upkeep.overdue_builds() == []
+        site.wait(400.0)
+        assert site.upkeep.overdue_builds() == [build_id]
 
     def test_a_build_after_the_merge_is_not_adopted(self, store: Store) -> None:
         spec = {**BUILD.spec, "kind": "post-submit"}

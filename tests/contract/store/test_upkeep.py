@@ -123,7 +123,7 @@ class TestLostBuilds:
         shared, own = queue(site.store, named("a", sequence="trees"), named("b", sequence="own"))
         with site.store.transaction() as tx:
             other = start(tx, post_submit_run())
-            assert tx.builds.adopt(tx.runs.lock(other), 0, "trees", 60.0) is not None
+            assert tx.builds.adopt(tx.runs.lock(other), 0, "trees", 60.0, 60.0) is not None
         cancel(site)
         for _ in range(2):
             site.upkeep.drop_unwanted_builds()

@@ -58,7 +58,7 @@ LOCKS: Final[Mapping[str, tuple[Work, Work]]] = {
     ),
     "lock_build": (lock_build, lock_build),
     "adopt_build": (
-        lambda tx, _: tx.builds.adopt(tx.runs.lock(start(tx, post_submit_run())), 0, "trees", 60.0),
+        lambda tx, _: tx.builds.adopt(tx.runs.lock(start(tx, post_submit_run())), 0, "trees", 60.0, 60.0),
         lock_build,
     ),
     "next_decision": (next_decision, next_decision),

@@ -67,7 +67,7 @@ class MemoryBuilds(InMemory, Builds):
         return number
 
     def adopt(
-        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float, queued_seconds: float
     ) -> BuildRecord | None:
         for build in reversed(self._m.builds):
             is_done = build.state is BuildState.FINISHED
@@ -76,7 +76,8 @@ class MemoryBuilds(InMemory, Builds):
             is_here = build.spec.get("branch") == run.branch and build.spec.get("kind") != RunKind.POST_SUBMIT
             if is_fit and is_here and sequence and digest == sequence:
                 waiting = self._m.waiting[build.id]
-                later = max(waiting.deadline, self._m.clock + deadline_seconds)
+                left = queued_seconds if build.state is BuildState.QUEUED else deadline_seconds
+                later = max(waiting.deadline, self._m.clock + left)
                 self._m.waiting[build.id] = replace(waiting, deadline=later)
                 self._place(run.id, position, build.id)
                 return build

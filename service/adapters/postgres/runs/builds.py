@@ -74,7 +74,7 @@ class PostgresBuilds(Connected, Builds):
 
     @override
     def adopt(
-        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float, queued_seconds: float
     ) -> BuildRecord | None:
         is_fit = (t.build.c.state != BuildState.FINISHED.value) & ~t.build.c.cancel_requested
         has_result = (t.build.c.state == BuildState.FINISHED.value) & t.build.c.outcome.in_(_LASTING)
@@ -94,7 +94,8 @@ class PostgresBuilds(Connected, Builds):
         if row is None:
             return None
         build = build_record(row)
-        later = func.greatest(t.build.c.deadline_at, func.now() + timedelta(seconds=deadline_seconds))
+        left = queued_seconds if build.state is BuildState.QUEUED else deadline_seconds
+        later = func.greatest(t.build.c.deadline_at, func.now() + timedelta(seconds=left))
         self._execute(update(t.build).where(t.build.c.id == build.id).values(deadline_at=later))
         place = {"run_id": run.id, "job": build.job, "build_id": build.id, "position": position}
         self._execute(insert(t.run_build).values(**place, is_reused=True))

@@ -25,6 +25,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.runs import NewRun
 from service.ports.verdict import StoredPair
 from service.steps.runs.new_run import start_run
+from service.steps.runs.plan_run import DEADLINE
 from service.steps.trunk.use_idle_pools import use_idle_pools
 from tests.support.building.memory_source import CODE, code
 from tests.support.review.changes import PROJECT_FILE, Service, change_at, project
@@ -100,6 +101,14 @@ def test_an_idle_pool_compares_distant_commits_with_a_fixed_number_of_pairs(farm
     assert (build.outcome, build.slowdowns, build.blamed) == (Outcome.PASSED, None, ())
     assert "2 comparisons of distant commits" in build.causes[0]
     assert (memory.decisions, memory.reviews, memory.regressions) == ([], {}, [])
+
+
+def test_what_only_an_idle_pool_takes_waits_for_a_day(farm: Farm) -> None:
+    assert start(farm) == 1
+    store = farm.service.store
+    farm.service.plan(len(store.memory.runs))
+    store.wait(DEADLINE)
+    assert store.overdue_builds() == [store.memory.builds[-1].id]
 
 
 def test_the_pool_rests_before_the_next_one(farm: Farm) -> None:
