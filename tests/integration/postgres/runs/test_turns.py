@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from alembic import command
 
+from bench.plans import scans_of
 from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
@@ -125,3 +126,18 @@ def test_merged_commits_of_the_version_before_and_their_rechecks_come_after_chec
     with store.transaction() as tx:
         again = tx.builds.repeat(tx.builds.lock(former), None, 3600.0)
     assert database.rows(queued, build=again) == [(0, True)]
+
+
+def test_a_claim_looks_up_one_first_build_of_each_class(database: Database) -> None:
+    worklist(database)
+    database.change(
+        """INSERT INTO build (job, number, kind, pool, priority, state, is_voting, is_exclusive, spec,
+                              deadline_at)
+           SELECT 'perf', n, 'benchmark', 'perf', 0, 'queued', true, n % 2 = 0, '{}', now() + interval '1 day'
+           FROM generate_series(1, 2000) AS n"""
+    )
+    database.change("ANALYZE")
+    body = database.value("SELECT prosrc FROM pg_proc WHERE oid = to_regprocedure('machine.eligible(text)')")
+    query = body.replace("p_machine", "'perf-01'").strip()
+    scans = scans_of(database.owner, lambda: database.rows(query), "build")
+    assert min(each.rows for each in scans if each.was_run) == 2
