@@ -11,6 +11,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Computed,
     Float,
     ForeignKey,
     Identity,
@@ -289,6 +290,7 @@ launch: Final = Table(
     _moment("created_at"),
 )
 
+_KIN: Final = "kin_of(VARIADIC ARRAY[instance, project, machine_class, job, suite, benchmark, metric])"
 series: Final = Table(
     "series",
     metadata,
@@ -297,6 +299,8 @@ series: Final = Table(
     *_texts("instance", "project", "branch", "machine_class", "job"),
     *_texts("suite", "benchmark", "metric", "unit", "better"),
     Column("continues", ForeignKey("series.id"), unique=True),  # the series of the benchmark's former name
+    # Equal in series that differ by branch only: these share their A/A sessions.
+    Column("kin", LargeBinary, Computed(_KIN, persisted=True), nullable=False),
 )
 
 imported_value: Final = Table(

@@ -40,6 +40,7 @@ _FUNCTIONS: Final = {
         facts=CleanJson,
         about=CleanJson,
     ),
+    "seconds_silent": _function("seconds_silent", host=CleanText),
     "see": _function("see", name=CleanText, obstacle=CleanText),
     "peek": _function("peek", name=CleanText),
     "claim": _function("claim", name=CleanText, seconds=None, may_measure=None),

@@ -145,11 +145,9 @@ def sessions_on_machine(series: str) -> str:
     return f"""(
     SELECT DISTINCT ON (found.sequence_id) found.*
     FROM series AS one
-    JOIN series AS same ON same.benchmark = one.benchmark
-        AND (same.instance, same.project, same.machine_class, same.job, same.suite, same.metric)
-          = (one.instance, one.project, one.machine_class, one.job, one.suite, one.metric)
+    JOIN series AS same ON same.kin = one.kin
     JOIN evidence AS found ON found.series_id = same.id AND found.machine = m.name
-    LEFT JOIN build AS measuring ON measuring.id = found.build_id
+    JOIN build AS measuring ON measuring.id = found.build_id
     WHERE one.id = ANY ({series}) AND found.created_at >= m.since
       AND coalesce(measuring.environment_id = m.environment_id, true)
     ORDER BY found.sequence_id, found.created_at

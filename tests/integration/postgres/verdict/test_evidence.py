@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import text
 
+from service.adapters.postgres.machines.calls import call
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.reading import PostgresReading
 from service.domain.runs.states import RunState
@@ -77,6 +79,48 @@ class TestEvidence:
         with store.transaction() as tx:
             assert tx.evidence.of("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
 
+    def test_branches_have_their_sessions_in_common_and_benchmarks_of_other_projects_do_not(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        """Also if the parts of both keys are the same text without their borders."""
+        worklist(database)
+        release = replace(key(), branch="7.6.x")
+        others = [
+            replace(key(), project="kv_enginep", job="erf"),
+            replace(key(), suite="executor,BM", benchmark="_a"),
+        ]
+        for sequence, series in enumerate((key(), release, *others)):
+            calibrate(store, database, str(sequence), {series: QUIET})
+        with store.transaction() as tx:
+            found = tx.evidence.of("perf-01", [key(), release, *others])
+        assert [found[each].sessions for each in (key(), release, *others)] == [2, 2, 1, 1]
+
+    def test_a_status_has_moment_and_job_of_the_newest_session_of_its_own_branch(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        worklist(database)
+        release = replace(key(), branch="7.6.x")
+        for sequence, series in (("1", key()), ("2", release)):
+            calibrate(store, database, sequence, {series: QUIET})
+        database.change("""UPDATE build SET spec = jsonb_set(spec, '{config,policy}',
+            jsonb_build_object('probation', 10 * (
+                SELECT sequence_id FROM evidence WHERE build_id = build.id)))""")
+        database.change("UPDATE machine SET since = now() - interval '1 d'")
+        database.change("UPDATE evidence SET created_at = now() - sequence_id * interval '1 h'")
+        own = {
+            branch: (moment, 10 * sequence)
+            for branch, moment, sequence in database.rows(
+                "SELECT branch, created_at, sequence_id FROM evidence JOIN series ON series.id = series_id"
+            )
+        }
+        found = PostgresReading(database.owner).voting_statuses(9)
+        shown = {
+            each.series.branch: (each.measured_at, each.voting_status.why_not.facts[1])
+            for each in found
+            if each.voting_status.why_not
+        }
+        assert (shown, len(own)) == (own, 2)
+
     def test_it_is_read_by_machine_and_series(self, store: PostgresStore, database: Database) -> None:
         worklist(database)
         worklist(database, "perf-02")
@@ -123,6 +167,21 @@ class TestEvidence:
         assert sessions() == ()
         [machine] = PostgresReading(database.owner).machines()
         assert (machine.name, machine.version) == ("perf-01", "0.2")
+
+    def test_a_worker_of_the_version_before_leaves_no_version_behind(self, database: Database) -> None:
+        identity = MachineIdentity("perf-01", "perf", "perf", install="first", version="0.2")
+        MachineWorklist(database.machine, identity, MemoryArtifacts()).register("6.1", {})
+        former = "SELECT machine.introduce('perf-01', 'perf', 'perf', 'perf-01', 1, '6.1', '{}')"
+        with database.machine.begin() as connection:
+            connection.execute(text(former))
+        assert database.rows("SELECT version, install FROM machine") == [("", "first")]
+
+    def test_a_machine_asks_how_long_a_host_has_been_silent(self, database: Database) -> None:
+        worklist(database)
+        database.change("UPDATE machine SET last_seen_at = now() - interval '1 min'")
+        [(silent,)] = call(database.machine, "seconds_silent", host="perf-01")
+        assert silent == pytest.approx(60.0, abs=30.0)
+        assert call(database.machine, "seconds_silent", host="perf-09") == [(None,)]
 
     def test_the_newest_session_names_the_pairs_that_the_job_asks_for(
         self, store: PostgresStore, database: Database
