@@ -112,28 +112,49 @@ FROM pulse CROSS JOIN LATERAL (
 ) AS named
 ORDER BY pulse.part
 """)
-# The page is chosen before any session is read; the newest session's build has the job's policy.
+# The page is chosen before sessions are counted, from what is small: visible builds, and which series have
+# sessions on which machine. Numbers are sorted, not names, of which there are as many as pairs of both.
 # As for votes, a renamed benchmark also has the sessions of its former name, and all branches share theirs.
+# The policy is that of the newest build which measured this branch and which the viewer sees.
+_COUNTS: Final = "e.created_at >= m.since AND coalesce(seen.environment_id = m.environment_id, true)"
 _MOST_STATUSES: Final = text(f"""
-WITH chosen AS (
-    SELECT m.name AS machine, s.*
-    FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
+WITH wanted AS MATERIALIZED (
+    SELECT s.id, s.continues, s.machine_class, row_number() OVER (ORDER BY s.job, s.suite, s.id) AS place
+    FROM series AS s
     WHERE (cast(:series AS bigint[]) IS NULL OR s.id = ANY(cast(:series AS bigint[])))
-      AND {visible_branch("s")} AND EXISTS (
-        SELECT FROM {sessions_on_machine("ARRAY[s.id, s.continues]")}
-        WHERE counted.series_id = ANY (ARRAY[s.id, s.continues])
-          AND {measured_in_sight("counted.build_id")}
-    )
-    ORDER BY m.name, s.job, s.suite, s.id LIMIT :limit OFFSET :after
+      AND {visible_branch("s")}
+), placed AS MATERIALIZED (
+    SELECT name, pool, since, environment_id, row_number() OVER (ORDER BY name) AS place FROM machine
+), seen AS MATERIALIZED (
+    SELECT b.id, b.environment_id FROM build AS b
+    WHERE b.id IN (SELECT build_id FROM evidence) AND {measured_in_sight("b.id")}
+), measured AS MATERIALIZED (
+    SELECT DISTINCT m.place, m.pool, e.series_id
+    FROM evidence AS e JOIN placed AS m ON m.name = e.machine JOIN seen ON seen.id = e.build_id
+    WHERE {_COUNTS} AND (cast(:series AS bigint[]) IS NULL OR e.series_id IN (
+        SELECT unnest(ARRAY[id, continues]) FROM wanted))
+), chosen AS MATERIALIZED (
+    SELECT m.place AS machine_place, w.place, w.id
+    FROM measured AS m JOIN wanted AS w ON w.id = m.series_id AND w.machine_class = m.pool
+    UNION SELECT m.place, w.place, w.id
+    FROM measured AS m JOIN wanted AS w ON w.continues = m.series_id AND w.machine_class = m.pool
+    ORDER BY 1, 2 LIMIT :limit OFFSET :after
 )
 SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c.benchmark, c.metric, c.unit,
-       c.better, c.machine, e.created_at, b.id AS build_id, b.spec -> 'config' AS config,
+       c.better, m.name AS machine, own.created_at, own.build_id,
+       CASE WHEN e.place = 1 THEN own.config END AS config,
        e.logs, e.verdict, e.sessions, e.pairs, e.alarms
-FROM chosen AS c
-JOIN machine AS m ON m.name = c.machine
+FROM chosen
+JOIN series AS c ON c.id = chosen.id
+JOIN placed AS m ON m.place = chosen.machine_place
+JOIN LATERAL (
+    SELECT e.created_at, e.build_id, b.spec -> 'config' AS config
+    FROM evidence AS e JOIN seen ON seen.id = e.build_id JOIN build AS b ON b.id = e.build_id
+    WHERE e.machine = m.name AND e.series_id = ANY (ARRAY[c.id, c.continues]) AND {_COUNTS}
+    ORDER BY e.created_at DESC, e.sequence_id DESC LIMIT 1
+) AS own ON true
 JOIN LATERAL ({SESSIONS} FROM {sessions_on_machine("ARRAY[c.id, c.continues]")}) AS e ON e.place <= :recalled
-LEFT JOIN build AS b ON b.id = e.build_id AND e.place = 1
-ORDER BY c.machine, c.job, c.suite, c.id, e.place
+ORDER BY chosen.machine_place, chosen.place, e.place
 """)  # noqa: S608 - put together from constants
 
 
