@@ -89,6 +89,8 @@ def _regressions(report: WeekReport) -> Iterator[Need]:
 
 def _hindrance(pool: str, machines: Sequence[Machine], now: datetime) -> str:
     """Say why no machine begins a build of the pool; empty if one may, or is just busy."""
+    of_pool = [each for each in machines if each.pool == pool]
+    present = [each for each in of_pool if each.closed_by(now) or not each.is_gone(now)]
     own = [
         PoolMachine(
             each.name,
@@ -97,8 +99,7 @@ def _hindrance(pool: str, machines: Sequence[Machine], now: datetime) -> str:
             is_busy=each.is_busy,
             closed_by=each.closed_by(now),
         )
-        for each in machines
-        if each.pool == pool
+        for each in present or of_pool
     ]
     is_at_work = any(each.is_busy and not each.is_silent for each in own)
     return "" if is_at_work else hindrance(own)

@@ -60,10 +60,11 @@ def hindrance(machines: Sequence[PoolMachine]) -> str:
     """Say why no machine of a pool begins a build; empty if one may."""
     if not machines:
         return "no machine of this pool has registered"
-    # A closed host may well be switched off: that is no news.
-    awake = [each for each in machines if each.closed_by or not each.is_silent]
-    if not awake:
+    if all(each.is_silent and not each.closed_by for each in machines):
         return "no machine of this pool has reported for a minute"
+    # A closed host may well be off: that is no news, nor is a silent machine beside one that reports.
+    is_awake = any(not each.is_silent and not each.closed_by for each in machines)
+    awake = [each for each in machines if each.closed_by or not (is_awake and each.is_silent)]
     reasons = [_hindrance(each) for each in awake]
     if not all(reasons):
         return ""
@@ -75,6 +76,8 @@ def _hindrance(machine: PoolMachine) -> str:
     name = plain(machine.name, 100)
     if machine.closed_by:
         return f"{name} was drained by {plain(machine.closed_by, 100)}: {plain(machine.obstacle, 200)}"
+    if machine.is_silent:
+        return f"{name} has not reported for a minute"
     if machine.is_busy:
         return f"{name} is busy"
     return f"{name} takes no benchmarks: {plain(machine.obstacle, 200)}" if machine.obstacle else ""

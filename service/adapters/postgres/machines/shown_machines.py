@@ -20,7 +20,7 @@ from service.adapters.postgres.access.sight import (
 )
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.failing_steps import failing_steps
-from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE
+from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_GONE, IS_SILENT, WITH_CLOSURE
 from service.adapters.postgres.runs.shown_builds import policy_of
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.verdict.measurements import SESSIONS, history_of, sessions_on_machine
@@ -66,7 +66,8 @@ SELECT now() AS now,
        (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
 """)
 # Nobody waits for a calibration. An obstacle keeps machines from builds that are alone there, a closure from
-# all. A machine of a closed host is neither silent nor busy here: what ends either changes nothing.
+# all. A machine of a closed host is neither silent nor busy here: what ends either changes nothing. Nor does
+# its heartbeat hide that those of open hosts are silent.
 _QUEUES: Final = text(f"""
 SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at,
        CASE WHEN m.are_closed AND q.oldest_at IS NOT NULL THEN greatest(m.hindered_at, q.oldest_at)
@@ -82,9 +83,11 @@ FROM (
     GROUP BY pool
 ) AS q
 FULL JOIN (
-    SELECT pool, max(last_seen_at) AS machine_seen_at,
-           bool_and(obstacle <> '' AND NOT is_busy) FILTER (WHERE NOT is_silent) AS are_hindered,
-           bool_and(closed_by <> '') FILTER (WHERE NOT is_silent) AS are_closed,
+    SELECT pool,
+           coalesce(max(last_seen_at) FILTER (WHERE closed_by = ''), max(last_seen_at)) AS machine_seen_at,
+           bool_and(obstacle <> '' AND NOT is_busy)
+               FILTER (WHERE NOT is_silent AND closed_by = '') AS are_hindered,
+           bool_and(closed_by <> '') FILTER (WHERE NOT is_gone) AS are_closed,
            max(since) FILTER (WHERE NOT is_silent) AS hindered_at,
            jsonb_agg(jsonb_build_object(
                'name', name, 'obstacle', obstacle, 'closed_by', closed_by,
@@ -93,7 +96,8 @@ FULL JOIN (
     FROM (
         SELECT m.name, m.pool, m.last_seen_at, coalesce(shut.reason, m.obstacle) AS obstacle,
                coalesce(shut.begins_at, m.obstacle_since) AS since, coalesce(shut.closed_by, '') AS closed_by,
-               shut.id IS NULL AND {IS_SILENT} AS is_silent, shut.id IS NULL AND {IS_BUSY} AS is_busy
+               shut.id IS NULL AND {IS_SILENT} AS is_silent, shut.id IS NULL AND {IS_BUSY} AS is_busy,
+               shut.id IS NULL AND {IS_GONE} AS is_gone
         FROM {WITH_CLOSURE}
     ) AS m
     GROUP BY pool

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_SILENT, WITH_CLOSURE, obstacle_to
+from service.adapters.postgres.runs.machine_states import (
+    IS_BUSY,
+    IS_GONE,
+    IS_SILENT,
+    WITH_CLOSURE,
+    obstacle_to,
+)
 from service.adapters.postgres.runs.turns import usual_seconds
 from service.adapters.postgres.schema import TURN_ORDER
 from service.domain.runs.expected_waits import expected_waits
@@ -42,7 +48,7 @@ _MACHINES: Final = text(f"""
 SELECT m.pool, build.is_exclusive, m.name, {obstacle_to("build.is_exclusive")} AS obstacle,
        {IS_SILENT} AS is_silent, {IS_BUSY} AS is_busy, coalesce(shut.closed_by, '') AS closed_by
 FROM {WITH_CLOSURE} CROSS JOIN (VALUES (true), (false)) AS build (is_exclusive)
-WHERE m.pool = ANY(cast(:pools AS text[]))
+WHERE m.pool = ANY(cast(:pools AS text[])) AND (shut.id IS NOT NULL OR NOT {IS_GONE})
 ORDER BY m.name
 """)  # noqa: S608 - put together from constants
 

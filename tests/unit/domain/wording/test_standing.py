@@ -49,6 +49,7 @@ FREE = PoolMachine("perf-01", "", is_silent=False, is_busy=False)
 BUSY = replace(FREE, name="perf-02", is_busy=True)
 KEPT = replace(FREE, obstacle="other work takes 100 % of its CPUs")
 SILENT = replace(FREE, name="perf-03", is_silent=True)
+DRAINED = replace(FREE, name="perf-04", is_silent=True, obstacle="new kernel", closed_by="ann")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,12 @@ SILENT = replace(FREE, name="perf-03", is_silent=True)
         ([FREE, BUSY], ""),
         ([KEPT, SILENT], "; perf-01 takes no benchmarks: other work takes 100 % of its CPUs"),
         ([KEPT, BUSY], "; perf-01 takes no benchmarks: other work takes 100 % of its CPUs; perf-02 is busy"),
+        ([DRAINED], "; perf-04 was drained by ann: new kernel"),
+        (
+            [DRAINED, SILENT],
+            "; perf-04 was drained by ann: new kernel; perf-03 has not reported for a minute",
+        ),
+        ([DRAINED, SILENT, BUSY], "; perf-04 was drained by ann: new kernel; perf-02 is busy"),
         ([BUSY] * 5, "; perf-02 is busy; perf-02 is busy; perf-02 is busy; and 2 more"),
     ],
 )
