@@ -11,9 +11,10 @@ import structlog
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
-from service.adapters.machines.installation import installation_id, kept_name
+from service.adapters.machines.installation import goes_on, installation_id, kept_name
 from service.adapters.machines.linux import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.machines.calls import call
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sources.git.mirror import mirrors_by_instance
 from service.config import require
@@ -153,11 +154,26 @@ def _check(artifacts: Artifacts) -> None:
             structlog.get_logger().warning("artifacts.not_reached", error=str(error))
 
 
-def name_of(settings: MachineSettings) -> str:
-    """Return the name of this host's first machine: the set one, or else the one that it is known by."""
+def name_of(settings: MachineSettings, home: Path) -> str:
+    """Return the name of this host's first machine: the set one, or else the one that it is known by.
+
+    After a change of the system's name this may take a minute, to see whether another machine has the former
+    one. A database that ``benchgate up`` starts for its home has none.
+    """
     if settings.host or "machine_name" in settings.model_fields_set:
         return settings.machine_name
-    return kept_name(settings.home / "machines", settings.machine_name)
+
+    def is_alive(host: str) -> bool:
+        if not settings.machine_database_url:
+            return False
+        structlog.get_logger().info("machine.renamed", former=host)
+        engine = make_engine(settings.machine_database_url)
+        try:
+            return goes_on(lambda: call(engine, "seconds_silent", host=host)[0][0], time.sleep)
+        finally:
+            engine.dispose()
+
+    return kept_name(home / "machines", settings.machine_name, is_alive)
 
 
 def _no_remote(project: str) -> str:

@@ -60,7 +60,7 @@ def running_site(
     with ExitStack() as stack:
         stack.enter_context(_environment_with(settings or {}))
         machine = MachineSettings()
-        slots = slots_of(name_of(machine), pools, machine.builds_beside)
+        slots = slots_of(name_of(machine, home), pools, machine.builds_beside)
         control = ControlSettings()
         Permitted.read(machine, home, control.private_keys)  # so that a bad entry is refused at once
         stack.callback(os.umask, os.umask(0o077))

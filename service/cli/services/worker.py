@@ -70,7 +70,7 @@ def _run_machines(pools: tuple[str, ...]) -> None:
         raise BadInput("the control worker has a process of its own", "--pool control")
     leave_own_group()  # the workers could not divide one that has this process
     settings = MachineSettings()
-    slots = slots_of(name_of(settings), pools, settings.builds_beside)
+    slots = slots_of(name_of(settings, settings.home), pools, settings.builds_beside)
     with stop_on_signals() as stop, StatusLines() as lines, Supervisor(lines) as supervisor:
         supervisor.start(*machines_of(settings.home.absolute(), slots, os.environ))
         supervisor.run(stop.is_set)
@@ -93,7 +93,7 @@ def _register_machine() -> None:
     """Register this machine before it gets work; raise Unfit if the host cannot do it."""
     settings = MachineSettings()
     require(settings.redis_url, "BENCHGATE_REDIS_URL", "set it to the same server as on the control plane")
-    os.environ["BENCHGATE_MACHINE_NAME"] = settings.machine_name = name_of(settings)
+    os.environ["BENCHGATE_MACHINE_NAME"] = settings.machine_name = name_of(settings, settings.home)
     # By default half of the CPUs; this process gives up some below.
     os.environ["BENCHGATE_BUILDS_BESIDE"] = str(settings.builds_beside)
     # Celery's worker inherits this CPU set. The launcher pins measured programs to the measured CPUs.
