@@ -30,19 +30,21 @@ def upgrade() -> None:
     )
     """)
     op.execute("CREATE INDEX closure_of_host ON closure (host)")
-    # The closure that keeps a host from builds now; of several, the one that began first.
+    # The closure that keeps a host from builds now; of several, the one that lasts longest.
     op.execute("""
     CREATE VIEW current_closure AS
         SELECT DISTINCT ON (host) * FROM closure
         WHERE begins_at <= now() AND (ends_at IS NULL OR ends_at > now())
-        ORDER BY host, begins_at, id
+        ORDER BY host, ends_at DESC NULLS FIRST, begins_at, id
     """)
+    # Not now(): a claim may have begun, and waited for its host, before the host was closed.
     op.execute("""
     CREATE FUNCTION machine.is_closed(p_machine text) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+    LANGUAGE sql SET search_path = public, pg_temp AS $$
         SELECT EXISTS (
-            SELECT FROM machine AS own JOIN current_closure AS shut ON shut.host = own.host
-            WHERE own.name = p_machine);
+            SELECT FROM machine AS own JOIN closure AS shut ON shut.host = own.host
+            WHERE own.name = p_machine AND shut.begins_at <= clock_timestamp()
+              AND (shut.ends_at IS NULL OR shut.ends_at > clock_timestamp()));
     $$
     """)
     op.execute("REVOKE ALL ON FUNCTION machine.is_closed(text) FROM PUBLIC")

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Any, Final, Protocol
 
-from service.domain.machines.closures import Closure
+from service.domain.machines.closures import Closing, Closure
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.values.identity import BuildName
@@ -144,11 +144,15 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
 class Closures(Protocol):
     """Closures of hosts by operators. A machine of a closed host claims no build."""
 
-    def close(self, host: str, closure: Closure) -> None:
-        """Close a host. Raises NotFound if no machine of it ever registered."""
+    def close(self, host: str, closing: Closing) -> None:
+        """Close a host: no claim that ends after the unit of work gets a build of it.
+
+        Units of work that close several hosts close them in the order of their names. Raises NotFound if no
+        machine of the host ever registered.
+        """
 
     def reopen(self, host: str) -> bool:
-        """End the closures that are current, or else those to come; return False without any.
+        """End the closures that are current, or else the next one; return False without any.
 
         Raises NotFound if no machine of the host ever registered.
         """
@@ -172,7 +176,7 @@ class Machine:
     build: BuildName | None
     obstacle: str  # why it takes no benchmarks; empty if it does
     version: str = ""  # of its worker, if it is known
-    closure: Closure | None = None  # of its host: the current one, or else the next
+    closure: Closure | None = None  # of its host: the current one that lasts longest, or else the next
     is_busy: bool = field(
         default=False, metadata={"exclude": True}
     )  # builds run on its host, perhaps hidden ones

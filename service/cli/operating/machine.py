@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.machines.closures import closure_of, moment_in
+from service.domain.machines.closures import closing_of, moment_in
 from service.domain.runs.health import SILENT_AFTER
 from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
@@ -98,11 +98,12 @@ def resume(home: Path, hosts: tuple[str, ...], pool: str) -> None:
 
 def _close(home: Path, chosen: tuple[tuple[str, ...], str], reason: str, begin: str, until: str) -> None:
     begins_at, ends_at = moment_in(begin, "--from"), moment_in(until, "--until")
-    closure = closure_of(reason, _user(), datetime.now(UTC), begins_at, ends_at)
+    # Everybody may read the name; the audit log also has the host.
+    closing = closing_of(reason, getuser(), datetime.now(UTC), begins_at, ends_at)
     with _plane(home) as plane:
         hosts = _chosen(plane, *chosen)
-        close_hosts(plane.store, hosts, closure, command_by(_user()))
-    when = f"from {_minute(closure.begins_at)} on" if begin else "from now on"
+        close_hosts(plane.store, hosts, closing, command_by(_user()))
+    when = f"from {_minute(closing.begins_at)} on" if closing.begins_at else "from now on"
     for host in hosts:
         click.echo(f"{plain(host, 100)} begins no build {when}", err=True)
 

@@ -10,33 +10,34 @@ from service.domain.values.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from service.domain.machines.closures import Closure
+    from service.domain.machines.closures import Closing
     from service.ports.store import Store, Transaction
 
 
-def close_hosts(store: Store, hosts: Collection[str], closure: Closure, actor: str) -> None:
+def close_hosts(store: Store, hosts: Collection[str], closing: Closing, actor: str) -> None:
     """Close all these hosts, or none. Their running builds go on; nothing new begins.
 
     Args:
         store: keeps the closures, and who asked for them.
         hosts: at least one.
-        closure: of each.
+        closing: of each.
         actor: who asks, for the audit log.
 
     Raises:
         NotFound: no machine of one of the hosts ever registered.
     """
-    details = {"reason": closure.reason, "from": closure.begins_at.isoformat(timespec="seconds")}
-    if closure.ends_at is not None:
-        details["until"] = closure.ends_at.isoformat(timespec="seconds")
+    moments = {"from": closing.begins_at, "until": closing.ends_at}
+    given = {name: each.isoformat(timespec="seconds") for name, each in moments.items() if each}
     with store.transaction() as tx:
-        for host in dict.fromkeys(hosts):
-            tx.closures.close(host, closure)
-            tx.audit.record_act(AuditKind.HOST_CLOSED, actor, f"host {host}", details)
+        for host in sorted(set(hosts)):
+            tx.closures.close(host, closing)
+            tx.audit.record_act(
+                AuditKind.HOST_CLOSED, actor, f"host {host}", {"reason": closing.reason, **given}
+            )
 
 
 def reopen_hosts(store: Store, hosts: Collection[str], actor: str) -> tuple[str, ...]:
-    """End the closures of these hosts, or cancel those to come; return the hosts that had some.
+    """End the closures of these hosts, or cancel the next one; return the hosts that had some.
 
     Raises NotFound, and reopens none, if no machine of one of them ever registered.
     """

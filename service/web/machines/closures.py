@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse
 
 from service.domain.access.needs import Need
-from service.domain.machines.closures import closure_of, moment_in
+from service.domain.machines.closures import closing_of, moment_in
 from service.steps.machines.close_hosts import close_hosts, reopen_hosts
 from service.web.access.authenticate import find_actor, person_of
 from service.web.access.forms import Form, form_of
@@ -53,9 +53,10 @@ class PageClosures:
             reopen_hosts(self._store, hosts, person.subject)
         else:
             begins_at, ends_at = (moment_in(form.get(name, ""), name) for name in ("from", "until"))
-            closed_by = person.name or person.email
-            closure = closure_of(form.get("reason", ""), closed_by, datetime.now(UTC), begins_at, ends_at)
-            close_hosts(self._store, hosts, closure, person.subject)
+            # Everybody may read this; the audit log has the person.
+            closed_by = "an operator" if not person.name or "@" in person.name else person.name
+            closing = closing_of(form.get("reason", ""), closed_by, datetime.now(UTC), begins_at, ends_at)
+            close_hosts(self._store, hosts, closing, person.subject)
         return RedirectResponse(PATH, _SEE_OTHER)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.machines.closures import Closure
+from service.domain.machines.closures import Closing
 from service.domain.values.errors import NotFound
 from tests.support.memory.store import MemoryStore
 from tests.support.store_samples import named, queue
@@ -26,9 +26,9 @@ def now_of(store: Store) -> datetime:
 def close(store: Store, host: str, begins_in: timedelta = -HOUR, ends_in: timedelta | None = None) -> None:
     now = now_of(store)
     ends_at = None if ends_in is None else now + ends_in
-    closure = Closure(begins_at=now + begins_in, ends_at=ends_at, reason="new kernel", closed_by="ann")
+    closing = Closing(begins_at=now + begins_in, ends_at=ends_at, reason="new kernel", closed_by="ann")
     with store.transaction() as tx:
-        tx.closures.close(host, closure)
+        tx.closures.close(host, closing)
 
 
 def idle(site: StoreSite) -> int:
@@ -59,13 +59,20 @@ class TestClosures:
         close(site.store, "perf-01", -HOUR, HOUR)
         assert idle(site) == 1
 
-    def test_to_reopen_a_host_ends_what_is_current_before_it_cancels_what_is_planned(
+    def test_to_reopen_a_host_ends_what_is_current_or_else_cancels_what_is_planned_next(
         self, site: StoreSite
     ) -> None:
+        close(site.store, "perf-01", 2 * HOUR)
         close(site.store, "perf-01", HOUR)
-        close(site.store, "perf-01")
+        for _ in range(2):
+            close(site.store, "perf-01")
         with site.store.transaction() as tx:
-            assert [tx.closures.reopen("perf-01") for _ in range(3)] == [True, True, False]
+            assert [tx.closures.reopen("perf-01") for _ in range(4)] == [True, True, True, False]
+
+    def test_a_closure_without_a_beginning_begins_at_once(self, site: StoreSite) -> None:
+        with site.store.transaction() as tx:
+            tx.closures.close("perf-01", Closing(reason="new kernel", closed_by="ann"))
+        assert idle(site) == 1
 
     def test_an_unknown_host_is_neither_closed_nor_reopened(self, site: StoreSite) -> None:
         with pytest.raises(NotFound, match="perf-09"):

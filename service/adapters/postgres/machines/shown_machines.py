@@ -49,7 +49,9 @@ FROM machine AS m
 LEFT JOIN LATERAL (
     SELECT * FROM closure
     WHERE closure.host = m.host AND (ends_at IS NULL OR ends_at > greatest(begins_at, now()))
-    ORDER BY begins_at, id LIMIT 1
+    ORDER BY begins_at <= now() DESC,
+             CASE WHEN begins_at <= now() THEN coalesce(ends_at, 'infinity') END DESC, begins_at, id
+    LIMIT 1
 ) AS shut ON true
 LEFT JOIN environment AS e ON e.id = m.environment_id
 LEFT JOIN lease AS l ON l.machine = m.name AND l.expires_at > now()

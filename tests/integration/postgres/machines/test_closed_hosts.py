@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from getpass import getuser
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import text
 
 from service import cli
 from service.adapters.postgres.reading import PostgresReading
-from service.domain.machines.closures import Closure
+from service.domain.machines.closures import Closing
 from service.domain.runs.health import DegradationKind, Patience, degradations
 from service.domain.values.errors import BadInput, NotFound
 from service.ports.machines import Upcoming
@@ -31,9 +33,9 @@ pytestmark = pytest.mark.integration
 DRAINED = "host was drained by ann: new kernel"
 
 
-def drain(store: PostgresStore, *hosts: str, since: timedelta = timedelta()) -> None:
-    begins_at = datetime.now(UTC) - since
-    close_hosts(store, hosts, Closure(begins_at=begins_at, reason="new kernel", closed_by="ann"), "ann")
+def drain(store: PostgresStore, *hosts: str, since: timedelta | None = None) -> None:
+    begins_at = None if since is None else datetime.now(UTC) - since
+    close_hosts(store, hosts, Closing(begins_at=begins_at, reason="new kernel", closed_by="ann"), "ann")
 
 
 def test_a_closed_host_finishes_its_build_and_claims_no_other(
@@ -52,6 +54,82 @@ def test_a_closed_host_finishes_its_build_and_claims_no_other(
     assert elsewhere.peek() is Upcoming.ORDINARY
     reopen_hosts(store, ["host"], "ben")
     assert machines["host/lint"].peek() is Upcoming.ORDINARY
+
+
+def test_a_claim_that_began_before_the_host_was_closed_gets_nothing(
+    store: PostgresStore, database: Database
+) -> None:
+    host(database)
+    queue(store, ordinary("unit"))
+    claim = text("SELECT count(*) FROM machine.claim('host/linux', 30.0, true)")
+    with database.machine.begin() as connection:
+        connection.execute(text("SELECT now()"))
+        drain(store, "host")
+        assert connection.execute(claim).scalar() == 0
+
+
+def test_a_host_is_closed_under_the_lock_of_its_claims(store: PostgresStore, database: Database) -> None:
+    """So no claim gets a build after it; hosts are closed by name, so that nobody waits in a circle."""
+    for name in ("perf-01", "perf-02"):
+        machine(database, name, "linux", host=name)
+    lock = "SELECT pg_try_advisory_xact_lock(hashtext('host perf-01'))"
+    with store.transaction() as tx:
+        tx.closures.close("perf-01", Closing(reason="new kernel", closed_by="ann"))
+        assert database.value(lock) is False
+    assert database.value(lock) is True
+    drain(store, "perf-02", "perf-01")
+    assert database.rows("SELECT host FROM closure ORDER BY id") == [("perf-01",), ("perf-01",), ("perf-02",)]
+
+
+def test_a_drain_begins_by_the_clock_of_the_database(store: PostgresStore, database: Database) -> None:
+    machine(database, "host", "linux")
+    drain(store, "host")
+    assert database.value("SELECT begins_at <= now() FROM closure")
+    assert database.value("SELECT machine.is_closed('host')")
+
+
+def test_of_two_closures_the_longer_one_is_shown(store: PostgresStore, database: Database) -> None:
+    """Also if it began later; a planned one is no closure yet."""
+    machine(database, "host", "linux")
+    now, hour = datetime.now(UTC), timedelta(hours=1)
+    windows = {
+        "planned": (hour, None),
+        "brief": (-3 * hour, hour),
+        "lasting": (-hour, None),
+        "day": (-hour, 24 * hour),
+    }
+    for reason, (begin, end) in windows.items():
+        ends_at = None if end is None else now + end
+        closing = Closing(begins_at=now + begin, ends_at=ends_at, reason=reason, closed_by="ann")
+        close_hosts(store, ["host"], closing, "ann")
+    [shown] = PostgresReading(database.owner).machines()
+    assert shown.closure
+    assert shown.closure.reason == "lasting"
+    assert database.rows("SELECT reason FROM current_closure") == [("lasting",)]
+
+
+def test_a_drained_machine_does_not_hide_that_another_is_silent(
+    store: PostgresStore, database: Database
+) -> None:
+    queue(store, exclusive("bench"))
+    for name in ("perf-01", "perf-02", "perf-09"):
+        machine(database, name, "perf", host=name)
+    drain(store, "perf-01", since=timedelta(hours=1))
+    database.change("UPDATE build SET created_at = now() - interval '30 min'")
+    silent = "UPDATE machine SET last_seen_at = now() - cast(:ago AS interval) WHERE name = :name"
+    for name, ago in (("perf-02", "1 h"), ("perf-09", "30 d")):
+        database.change(silent, name=name, ago=ago)
+    reading = PostgresReading(database.owner)
+
+    def reported() -> list[DegradationKind]:
+        kinds = {DegradationKind.MACHINES_HINDERED, DegradationKind.MACHINES_SILENT}
+        return [each.kind for each in degradations(reading.condition(), Patience()) if each.kind in kinds]
+
+    why = "perf-01 was drained by ann: new kernel; perf-02 has not reported for a minute"
+    assert reading.build("bench", 1).build.waits == f"1st in the queue of pool perf; {why}"
+    assert reported() == [DegradationKind.MACHINES_SILENT]
+    drain(store, "perf-02", since=timedelta(hours=1))
+    assert reported() == [DegradationKind.MACHINES_HINDERED]
 
 
 @pytest.mark.parametrize("silent", ["1 s", "1 h"])
@@ -116,13 +194,14 @@ def test_the_command_drains_a_pool_lists_why_and_resumes(
         assert done.exit_code == 0, done.output
         return done.output
 
-    window = ("--from", "2126-01-01T06:00", "--until", "2126-01-01T08:00", "--reason", "firmware")
+    day = f"{datetime.now(UTC) + timedelta(days=7):%Y-%m-%d}"
+    window = ("--from", f"{day}T06:00", "--until", f"{day}T08:00", "--reason", "firmware")
     assert "perf-02 begins no build from now on" in command("drain", "--pool", "perf", "--reason", "new rack")
     command("maintain", "lint-01", *window)
     listed = command("list").splitlines()
-    planned = "will be drained from 2126-01-01 06:00 UTC until 2126-01-01 08:00 UTC by .*: firmware"
+    planned = f"will be drained from {day} 06:00 UTC until {day} 08:00 UTC by {getuser()}: firmware"
     assert re.fullmatch(f"lint-01 +lint +unknown +idle; {planned}", listed[1])
-    assert re.fullmatch(r"perf-01 +perf +unknown +drained by .*: new rack", listed[2])
+    assert re.fullmatch(f"perf-01 +perf +unknown +drained by {getuser()}: new rack", listed[2])
     assert "perf-01 takes builds again" in command("resume", "perf-01")
     assert "perf-01 was not drained" in command("resume", "perf-01")
     assert "no machine of a host perf-09" in command("drain", "perf-01", "perf-09", "--reason", "new rack")

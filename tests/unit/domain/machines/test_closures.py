@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from service.domain.machines.closures import Closure, closure_of, moment_in
+from service.domain.machines.closures import AHEAD, Closure, closing_of, moment_in
 from service.domain.values.errors import BadInput
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
@@ -33,13 +33,29 @@ def test_a_moment_without_an_offset_is_in_utc() -> None:
         moment_in("noon", "until")
 
 
-def test_a_closure_begins_now_at_the_earliest_and_ends_later() -> None:
-    assert closure_of("new kernel", "ann", NOW, NOW - HOUR).begins_at == NOW
+def test_a_closure_that_begins_at_once_leaves_the_moment_to_what_keeps_it() -> None:
+    assert closing_of("new kernel", "ann", NOW, NOW - HOUR).begins_at is None
+    assert closing_of("new kernel", "ann", NOW, NOW + HOUR).begins_at == NOW + HOUR
+
+
+def test_a_closure_ends_after_its_beginning() -> None:
     for begins_at, ends_at in ((None, NOW), (NOW + HOUR, NOW + HOUR)):
         with pytest.raises(BadInput, match="until: must be later than"):
-            closure_of("new kernel", "ann", NOW, begins_at, ends_at)
+            closing_of("new kernel", "ann", NOW, begins_at, ends_at)
+
+
+def test_moments_are_within_a_year() -> None:
+    """Python has no year 10000, which is where the last moment of 9999 is in UTC."""
+    last = moment_in("9999-12-31T23:59-14:00", "until")
+    assert closing_of("new kernel", "ann", NOW, None, NOW + AHEAD).ends_at == NOW + AHEAD
+    for field, begins_at, ends_at in (("until", None, last), ("from", last, None)):
+        with pytest.raises(BadInput, match=f"{field}: must be within a year, before 2027-11-29 12:00 UTC"):
+            closing_of("new kernel", "ann", NOW, begins_at, ends_at)
+    first = moment_in("0001-01-01T00:00+14:00", "until")
+    with pytest.raises(BadInput, match="until: must be later than"):
+        closing_of("new kernel", "ann", NOW, None, first)
 
 
 def test_a_reason_says_something() -> None:
     with pytest.raises(BadInput, match="reason: must say why"):
-        closure_of("  ab\u202e  ", "ann", NOW)
+        closing_of("  ab\u202e  ", "ann", NOW)
