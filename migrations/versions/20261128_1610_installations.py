@@ -51,6 +51,7 @@ def upgrade() -> None:
         SELECT sha256(convert_to(to_jsonb(p_parts)::text, 'UTF8'));
     $$
     """)
+    op.execute("REVOKE ALL ON FUNCTION kin_of(text[]) FROM PUBLIC")
     op.execute(f"ALTER TABLE series ADD COLUMN kin bytea NOT NULL GENERATED ALWAYS AS ({_KIN}) STORED")
     op.execute("CREATE INDEX series_of_kin ON series (kin)")
     op.execute(_INTRODUCE.format(version=" version = '',"))

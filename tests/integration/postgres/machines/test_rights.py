@@ -18,6 +18,7 @@ DECISION = Path(__file__).parents[4] / "docs" / "contributor" / "decisions" / "0
 # With the types of their arguments: a second form of a function is another right.
 CALLABLE = {
     "machine.introduce(text,text,text,text,jsonb)",
+    "machine.seconds_silent(text)",
     "machine.see(text)",
     "machine.see(text,text)",
     "machine.introduce(text,text,text,text,integer,text,jsonb)",
