@@ -183,11 +183,15 @@ class MachineReading(Protocol):
         """Return all machines by pool and name."""
 
     def voting_statuses(
-        self, limit: int, after: int = 0, series: Collection[int] | None = None
+        self,
+        limit: int,
+        after: tuple[str, int] | None = None,
+        series: Collection[int] | None = None,
     ) -> Sequence[SeriesVotingStatus]:
-        """Return series on machines with their voting status, by machine and job; ``after`` skips as many.
+        """Return series on machines with their voting status, by machine, job, suite and id.
 
-        ``series``: only these, by id; None: all.
+        ``after``: the machine and the series that the page before ended with. ``series``: only these, by id;
+        None: all.
         """
 
     def condition(self) -> Condition:

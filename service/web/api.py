@@ -231,10 +231,11 @@ def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:
         request: Request, limit: Limit = 50, cursor: CursorText = None
     ) -> schemas.VotingStatusPage:
         """Each series on each machine: noise, false alarms, and whether it may vote."""
-        begin = last_id(cursor)
-        statuses = reading_of(request).voting_statuses(limit + 1, begin)
-        end = str(begin + limit) if len(statuses) > limit else None
-        page = {"items": statuses[:limit], "next": end}
+        last, _, machine = (cursor or "").partition(":")
+        after = None if cursor is None else (machine, last_id(last))
+        statuses = reading_of(request).voting_statuses(limit + 1, after)
+        items, more = statuses[:limit], len(statuses) > limit
+        page = {"items": items, "next": f"{items[-1].series.id}:{items[-1].machine}" if more else None}
         return schemas.VotingStatusPage.model_validate(page, from_attributes=True)
 
 

@@ -66,13 +66,16 @@ class MachineReadingContract:
         }
 
     def test_voting_statuses_have_pages(self, site: ReadingSite) -> None:
-        site.add_machine("perf-01")
-        for benchmark in ("BM_a", "BM_b", "BM_c"):
-            site.add_session("perf-01", benchmark)
+        for machine in ("perf-01", "perf-02"):
+            site.add_machine(machine)
+            for benchmark in ("BM_a", "BM_b", "BM_c"):
+                site.add_session(machine, benchmark)
         whole = list(site.reading.voting_statuses(10))
         assert list(site.reading.voting_statuses(2)) == whole[:2]
-        assert list(site.reading.voting_statuses(2, 2)) == whole[2:]
-        assert list(site.reading.voting_statuses(2, 1 << 70)) == []
+        ends = [(each.machine, each.series.id) for each in whole]
+        pages = [list(site.reading.voting_statuses(2, end)) for end in ends]
+        assert pages == [whole[1:3], whole[2:4], whole[3:5], whole[4:], whole[5:], []]
+        assert list(site.reading.voting_statuses(2, ("perf-03", 1 << 70))) == []
 
     def test_voting_statuses_of_chosen_series_have_no_others(self, site: ReadingSite) -> None:
         site.add_machine("perf-01")

@@ -430,13 +430,20 @@ class FakeReading(Reading):
 
     @override
     def voting_statuses(
-        self, limit: int, after: int = 0, series: Collection[int] | None = None
+        self,
+        limit: int,
+        after: tuple[str, int] | None = None,
+        series: Collection[int] | None = None,
     ) -> Sequence[SeriesVotingStatus]:
         def place(row: SeriesVotingStatus) -> tuple[str, str, str, int]:
             return row.machine, row.series.job, row.series.suite, row.series.id
 
         wanted = [row for row in self.voting_status_rows if series is None or row.series.id in series]
-        return sorted(wanted, key=place)[after:][:limit]
+        rows = sorted(wanted, key=place)
+        ends = [index for index, row in enumerate(rows) if (row.machine, row.series.id) == after]
+        if after and not ends:
+            rows = [row for row in rows if row.machine >= after[0]]
+        return rows[ends[0] + 1 if ends else 0 :][:limit]
 
     @override
     def condition(self) -> Condition:

@@ -22,7 +22,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.failing_steps import failing_steps
 from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_GONE, IS_SILENT, WITH_CLOSURE
 from service.adapters.postgres.runs.shown_builds import policy_of
-from service.adapters.postgres.storable import LARGEST_BIGINT
+from service.adapters.postgres.storable import LARGEST_BIGINT, clean
 from service.adapters.postgres.verdict.measurements import SESSIONS, history_of, sessions_on_machine
 from service.domain.machines.closures import Closure
 from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
@@ -118,33 +118,31 @@ FROM pulse CROSS JOIN LATERAL (
 ) AS named
 ORDER BY pulse.part
 """)
-# The page is chosen before sessions are counted, from what is small: visible builds, and which series have
-# sessions on which machine. Numbers are sorted, not names, of which there are as many as pairs of both.
+# Each machine's series are walked in the order of an index, from the last page's end until the page is full.
 # As for votes, a renamed benchmark also has the sessions of its former name, and all branches share theirs.
 # The policy is that of the newest build which measured this branch and which the viewer sees.
-_COUNTS: Final = "e.created_at >= m.since AND coalesce(seen.environment_id = m.environment_id, true)"
+_OWN: Final = f"""
+FROM evidence AS e JOIN build AS b ON b.id = e.build_id
+WHERE e.machine = m.name AND e.series_id = ANY (ARRAY[c.id, c.continues]) AND e.created_at >= m.since
+  AND coalesce(b.environment_id = m.environment_id, true) AND {measured_in_sight("e.build_id")}
+"""
 _MOST_STATUSES: Final = text(f"""
-WITH wanted AS MATERIALIZED (
-    SELECT s.id, s.continues, s.machine_class, row_number() OVER (ORDER BY s.job, s.suite, s.id) AS place
-    FROM series AS s
-    WHERE (cast(:series AS bigint[]) IS NULL OR s.id = ANY(cast(:series AS bigint[])))
-      AND {visible_branch("s")}
-), placed AS MATERIALIZED (
-    SELECT name, pool, since, environment_id, row_number() OVER (ORDER BY name) AS place FROM machine
-), seen AS MATERIALIZED (
-    SELECT b.id, b.environment_id FROM build AS b
-    WHERE b.id IN (SELECT build_id FROM evidence) AND {measured_in_sight("b.id")}
-), measured AS MATERIALIZED (
-    SELECT DISTINCT m.place, m.pool, e.series_id
-    FROM evidence AS e JOIN placed AS m ON m.name = e.machine JOIN seen ON seen.id = e.build_id
-    WHERE {_COUNTS} AND (cast(:series AS bigint[]) IS NULL OR e.series_id IN (
-        SELECT unnest(ARRAY[id, continues]) FROM wanted))
+WITH past AS MATERIALIZED (
+    SELECT s.job, s.suite, s.id FROM series AS s WHERE s.id = :after_series AND {visible_branch("s")}
 ), chosen AS MATERIALIZED (
-    SELECT m.place AS machine_place, w.place, w.id
-    FROM measured AS m JOIN wanted AS w ON w.id = m.series_id AND w.machine_class = m.pool
-    UNION SELECT m.place, w.place, w.id
-    FROM measured AS m JOIN wanted AS w ON w.continues = m.series_id AND w.machine_class = m.pool
-    ORDER BY 1, 2 LIMIT :limit OFFSET :after
+    SELECT m.name, page.* FROM machine AS m
+    LEFT JOIN past ON m.name = :after_machine
+    CROSS JOIN LATERAL (
+        SELECT c.job, c.suite, c.id FROM series AS c
+        WHERE c.machine_class = m.pool
+          AND (c.job, c.suite, c.id)
+            > (coalesce(past.job, ''), coalesce(past.suite, ''), coalesce(past.id, 0))
+          AND (cast(:series AS bigint[]) IS NULL OR c.id = ANY(cast(:series AS bigint[])))
+          AND {visible_branch("c")} AND EXISTS (SELECT {_OWN} OFFSET 0)
+        ORDER BY c.job, c.suite, c.id LIMIT :limit
+    ) AS page
+    WHERE m.name >= :after_machine
+    ORDER BY m.name, page.job, page.suite, page.id LIMIT :limit
 )
 SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c.benchmark, c.metric, c.unit,
        c.better, m.name AS machine, own.created_at, own.build_id,
@@ -152,15 +150,14 @@ SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c
        e.logs, e.verdict, e.sessions, e.pairs, e.alarms
 FROM chosen
 JOIN series AS c ON c.id = chosen.id
-JOIN placed AS m ON m.place = chosen.machine_place
+JOIN machine AS m ON m.name = chosen.name
 JOIN LATERAL (
     SELECT e.created_at, e.build_id, b.spec -> 'config' AS config
-    FROM evidence AS e JOIN seen ON seen.id = e.build_id JOIN build AS b ON b.id = e.build_id
-    WHERE e.machine = m.name AND e.series_id = ANY (ARRAY[c.id, c.continues]) AND {_COUNTS}
+    {_OWN}
     ORDER BY e.created_at DESC, e.sequence_id DESC LIMIT 1
 ) AS own ON true
 JOIN LATERAL ({SESSIONS} FROM {sessions_on_machine("ARRAY[c.id, c.continues]")}) AS e ON e.place <= :recalled
-ORDER BY chosen.machine_place, chosen.place, e.place
+ORDER BY m.name, c.job, c.suite, c.id, e.place
 """)  # noqa: S608 - put together from constants
 
 
@@ -184,10 +181,15 @@ class PostgresMachineReading(Sighted, MachineReading):
 
     @override
     def voting_statuses(
-        self, limit: int, after: int = 0, series: Collection[int] | None = None
+        self,
+        limit: int,
+        after: tuple[str, int] | None = None,
+        series: Collection[int] | None = None,
     ) -> Sequence[SeriesVotingStatus]:
-        values: dict[str, Any] = {"limit": limit, "after": min(after, LARGEST_BIGINT), "recalled": RECALLED}
-        values |= {"series": None if series is None else list(series), **self._sight(OF_BRANCHES)}
+        machine, last = after or ("", 0)
+        values: dict[str, Any] = {"limit": limit, "recalled": RECALLED, **self._sight(OF_BRANCHES)}
+        values |= {"after_machine": clean(machine), "after_series": min(last, LARGEST_BIGINT)}
+        values["series"] = None if series is None else list(series)
         with self._begin() as connection:
             rows = connection.execute(_MOST_STATUSES, values).mappings().all()
         policies: dict[int, Policy] = {}

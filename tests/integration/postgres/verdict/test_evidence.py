@@ -137,7 +137,7 @@ class TestEvidence:
         assert (found[2].series.benchmark, found[2].voting_status.sessions) == ("BM_a", 1)
         alarming = next(each.voting_status for each in found if each.voting_status.alarms)
         assert alarming.why_not == Reason(ReasonKind.SUSPENDED, (3, 3))
-        assert list(reading.voting_statuses(1, 2)) == [found[2]]
+        assert list(reading.voting_statuses(1, ("perf-01", found[1].series.id))) == [found[2]]
 
     def test_sessions_of_another_environment_or_installation_count_no_more(
         self, store: PostgresStore, database: Database
