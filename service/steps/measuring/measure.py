@@ -80,11 +80,7 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
         new, used = launches[len(stored.as_built) :], clock() - begun
         return MachineTime.after(policy.machine_time, used, new, is_strict=spec.is_time_asked)
 
-    # As at the last look, so that a worker that died in between changes nothing.
-    looked = max((n for n in course.schedule if n <= count), default=0)
-    wanted = course.look(counting_launches(launches, most, looked), time().left)
-    if spec.second and slow_downs(spec.judged, listings, counting_launches(launches, most), stored):
-        wanted = Wanted({}, 0.0)  # it was measured, and the second opinion is about what it found
+    wanted = _wanted_after(stored, session, course, time().left)
     if launches:
         warm_up(launcher, wanted.benchmarks)
     while wanted.benchmarks and count < course.last:
@@ -128,6 +124,16 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
         patch_failed=next(iter(unanswered), None),
         is_used_up_by_patch=is_used_up,
     )
+
+
+def _wanted_after(stored: MeasuredPairs, session: BuildSession, course: Course, left: float) -> Wanted:
+    """Look at the stored pairs as at their last look, so that a worker that died since changes nothing."""
+    spec, most = session.spec, session.spec.job.policy.base_pairs
+    counting = counting_launches(stored.as_built, most)
+    if spec.second and slow_downs(spec.judged, course.listings, counting, stored):
+        return Wanted({}, 0.0)  # it was measured, and the second opinion is about what it found
+    looked = max((n for n in course.schedule if n <= count_pairs(stored.as_built, most)), default=0)
+    return course.look(counting_launches(stored.as_built, most, looked), left)
 
 
 def _look(session: BuildSession, course: Course, counting: Sequence[Launch], left: float) -> Wanted:
