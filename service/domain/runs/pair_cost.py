@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from service.domain.measuring.formats.suites import format_of
 from service.domain.values.identity import Side
-from service.domain.verdict.calibration.control import control_pairs
 from service.domain.verdict.comparison.link_layout import BATCHES, LOOKS, VARIANTS, pairs_for
 from service.domain.verdict.inference.going_on import PairCost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing
@@ -72,9 +72,33 @@ def confirming_cost(rows: Iterable[Comparison], cost: PairCost) -> float:
     return min(LOOKS) * _cost_of([(found, 1 + pairs_for(found)) for found in rows], cost)
 
 
-def control_cost(rows: Iterable[Comparison], cost: PairCost) -> float:
-    """Estimate the seconds of measuring the parent against itself at these rows, with a launch before."""
-    return _cost_of([(found, 1 + control_pairs(found)) for found in rows], cost)
+def control_cost(pairs: Mapping[Comparison, int], cost: PairCost) -> float:
+    """Estimate the seconds of so many pairs of the parent with itself at each row, with a launch before.
+
+    ``cost`` is that of the parent's launches alone: what a patch takes must not prevent its control.
+    """
+    return sum(seconds for _, seconds in _controls_in(math.inf, pairs, cost))
+
+
+def worst_in(seconds: float, pairs: Mapping[Comparison, int], cost: PairCost) -> tuple[Comparison, ...]:
+    """Choose the worst rows whose control takes at most these seconds, estimated by :func:`control_cost`."""
+    return tuple(row for row, _ in _controls_in(seconds, pairs, cost))
+
+
+def _controls_in(
+    left: float, pairs: Mapping[Comparison, int], cost: PairCost
+) -> Iterator[tuple[Comparison, float]]:
+    """Yield the rows that fit, the worst first, and the seconds that each adds to those before it."""
+    launched = dict[tuple[str, str], int]()
+    for found in sorted(pairs, key=lambda each: -each.worsening):
+        suite, key = found.row.suite, (found.row.suite, found.row.benchmark)
+        parts = {(suite, ""): cost.fixed.get(suite, 0.0), key: cost.own.get(key, 0.0)}
+        count = 1 + pairs[found]
+        more = sum(each * max(0, count - launched.get(part, 0)) for part, each in parts.items())
+        if len(Side) * more <= left:
+            left -= len(Side) * more
+            launched |= {part: max(count, launched.get(part, 0)) for part in parts}
+            yield found, len(Side) * more
 
 
 def _cost_of(rows: Sequence[tuple[Comparison, int]], cost: PairCost) -> float:

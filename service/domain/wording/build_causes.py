@@ -128,9 +128,10 @@ def control_ended(why: str) -> str:
     return f"the control (the parent against itself) is incomplete: {shortened(why, _MAX_CAUSE)}"
 
 
-def control_too_long(seconds: float, left: float) -> str:
-    """Say that the control would take more time than it may."""
-    return f"it needs about {duration(seconds)}, and may take {duration(left)}"
+def control_too_long(seconds: float, left: float, chosen: int, of: int) -> str:
+    """Say that the control of all slow-downs would take more time than it may, and how many have one."""
+    why = f"it needs about {duration(seconds)}, and may take {duration(left)}"
+    return f"{why}; the worst {chosen} of {of} slow-downs have one" if chosen else why
 
 
 def crashed(error: Exception) -> str:

@@ -18,7 +18,6 @@ from service.domain.values.identity import Side
 from service.domain.verdict.inference.estimate import estimate_of, ratio_of, spread_of
 from service.domain.verdict.inference.reasons import Fact, Reason, ReasonKind, has_kind
 from service.domain.verdict.inference.signed_ranks import capped_rank_tail
-from service.domain.verdict.inference.verdict import by_suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,19 +87,16 @@ def control_pairs(row: Comparison, control: Control | None = None) -> int:
     return max(LEAST_PAIRS, row.pairs, math.ceil(min(loud, MOST_PAIRS)))
 
 
-def wanted_in_control(
-    pairs: Mapping[Comparison, int], launches: Sequence[Launch]
-) -> dict[str, tuple[str, ...]]:
-    """Map each suite to the benchmarks that have fewer than ``pairs`` in these launches of the control."""
+def missing_in_control(pairs: Mapping[Comparison, int], launches: Sequence[Launch]) -> dict[Comparison, int]:
+    """Return how many of its ``pairs`` each row lacks in these launches of the control, if it lacks any."""
     launched = Counter(
         (each.suite, name)
         for each in launches
         if each.side is Side.BASE
         for name in {*each.values, *each.errors, *each.lost}
     )
-    return by_suite(
-        row for row, wanted in pairs.items() if launched[row.row.suite, row.row.benchmark] < wanted
-    )
+    missing = {row: count - launched[row.row.suite, row.row.benchmark] for row, count in pairs.items()}
+    return {row: count for row, count in missing.items() if count > 0}
 
 
 def withheld_rows(

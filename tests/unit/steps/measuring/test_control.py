@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from typing_extensions import override
 
 from service.domain.measuring.launch import ITSELF
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode
 from service.domain.runs.judge_build import judge_measured
 from service.domain.verdict.inference.reasons import ReasonKind
-from tests.unit.steps.measuring.relinks.test_confirm_layout import BASE, PATCH, Machine
+from tests.support.building.build_host import MemorySandbox
+from tests.unit.steps.measuring.relinks.test_confirm_layout import BASE, PATCH, Listener, Machine
 from tests.unit.steps.measuring.test_measure import Killed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from service.domain.building.sandbox_command import Completed
     from service.domain.runs.machine_report import MachineReport
 
 FIRST = 14  # pairs that find the slow-down
@@ -118,7 +122,7 @@ class Kill:
             raise Killed
 
 
-@pytest.mark.parametrize("launch", [0, 1, 8, 2 * FIRST - 1])
+@pytest.mark.parametrize("launch", [0, 2 * FIRST - 1])
 def test_a_worker_that_dies_in_it_loses_and_doubles_no_pair(tmp_path: Path, launch: int) -> None:
     whole, machine = Machine(tmp_path, POLICY), Machine(tmp_path, POLICY)
     whole.work()
@@ -154,10 +158,55 @@ def test_a_parent_that_fails_ends_it_and_the_cause_says_so(tmp_path: Path) -> No
     assert machine.judge().judgement.blamed == ("BM_slow",)
 
 
-def test_it_does_not_begin_if_it_needs_more_than_the_time_left_and_half_of_one_more(tmp_path: Path) -> None:
-    """14 pairs of 44 s, and a launch before; the first 14 used up the ten minutes."""
-    machine = Machine(tmp_path, "{layout: off, probation: 40, machine_time: 10m}")
-    machine.sandbox.seconds = 22.0
+@dataclass
+class Priced(MemorySandbox):
+    """Programs take a second for each benchmark of a launch, and the patch's a set-up of a minute."""
+
+    each: float = 1.0
+    patch: float = 60.0
+
+    @override
+    def _measure(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
+        names = flags["benchmark_filter"].count("|") + 1
+        is_patch = json.loads(program)["benchmarks"]["BM_0"] > BASE["BM_slow"]
+        self.seconds = self.each * names + (self.patch if is_patch else 0.0)
+        return super()._measure(program, flags, output)
+
+
+def priced(scratch: Path, each: float = 1.0, patch: float = 0.0, slower: int = 1) -> Machine:
+    """A machine with ten minutes, on which a patch slows some benchmarks by 5 to 6 %, the last the most."""
+    before = {f"BM_{k}": 1e-6 for k in range(slower)}
+    after = {name: (1.05 + 0.0001 * k) * 1e-6 for k, name in enumerate(before)}
+    policy = "{layout: off, probation: 40, machine_time: 10m}"
+    machine = Machine(scratch, policy, {"benchmarks": before}, {"benchmarks": after})
+    machine.sandbox = Priced(each=each, patch=patch)
+    machine.host = replace(machine.host, sandbox=machine.sandbox, clock=lambda: machine.sandbox.clock)
+    return machine
+
+
+def test_a_patch_whose_launches_take_long_cannot_prevent_it(tmp_path: Path) -> None:
+    machine = priced(tmp_path, patch=60.0)
+    report = machine.work()
+
+    assert control_pairs(machine) == list(range(FIRST))
+    assert not any("control" in each for each in report.causes)
+
+
+def test_the_worst_slow_downs_have_one_if_the_time_is_too_short_for_all(tmp_path: Path) -> None:
+    """The more a patch slows, the more it must not vote the less."""
+    machine = priced(tmp_path, each=2.0, slower=6)
+    report = machine.work()
+    found = machine.judge()
+    controlled = {row.benchmark for row in found.controls}
+
+    assert controlled == {f"BM_{k}" for k in range(1, 6)}
+    assert incomplete(report).endswith("; the worst 5 of 6 slow-downs have one")
+    assert report.seconds["control"] <= 300
+
+
+def test_it_does_not_begin_if_not_even_the_worst_can_have_enough_pairs(tmp_path: Path) -> None:
+    """15 launches of both sides at 22 s; the first 14 pairs used up the ten minutes."""
+    machine = priced(tmp_path, each=22.0)
     report = machine.work()
 
     assert control_pairs(machine) == []
@@ -165,9 +214,10 @@ def test_it_does_not_begin_if_it_needs_more_than_the_time_left_and_half_of_one_m
 
 
 def test_it_gets_half_of_the_machine_time_beyond_it(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "{layout: off, probation: 40, machine_time: 10m}")
-    machine.sandbox.seconds = 9.9
-    report = machine.work()
+    machine = priced(tmp_path, each=9.9, patch=15.0)
+    said = list[str]()
+    report = machine.work(Listener(said))
 
     assert control_pairs(machine) == list(range(FIRST))
     assert report.seconds["control"] == pytest.approx(FIRST * 2 * 9.9)
+    assert "perf/1: control, pair 1, at most 5 min more" in said

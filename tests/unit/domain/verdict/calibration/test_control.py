@@ -19,7 +19,7 @@ from service.domain.verdict.calibration.control import (
     REACH,
     Control,
     control_pairs,
-    wanted_in_control,
+    missing_in_control,
     why_withheld,
     withheld_rows,
 )
@@ -144,9 +144,9 @@ class TestControl:
         ]
 
         pairs = {each: control_pairs(each) for each in (early, late)}
-        assert wanted_in_control(pairs, launches) == {"suite": ("BM_a", "BM_b")}
+        assert missing_in_control(pairs, launches) == {early: 1, late: 12}
         done = [Launch(19, Side.BASE, "suite", {}, {"BM_a": "not this time"})]
-        assert wanted_in_control(pairs, [*launches, *done]) == {"suite": ("BM_b",)}
+        assert missing_in_control(pairs, [*launches, *done]) == {late: 12}
 
 
 @pytest.mark.simulation
