@@ -104,6 +104,7 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
         builds_beside=settings.builds_beside,
         log_bytes=settings.log_bytes,
         compiler_cache=cache,
+        machine=identity.name,
     )
 
     def register() -> None:

@@ -56,6 +56,7 @@ class Launch:
     timed: Mapping[str, float] = field(default_factory=dict)
     variant: int = 0  # 0: the program as the project links it; SECOND, ITSELF, or else a relink
     is_built_again: bool = False  # the build commands made the relink, perhaps of other code
+    machine: str = ""  # that measured it; empty if a previous version recorded it
 
     def renamed(self, new: Mapping[str, str]) -> Launch:
         """Rename benchmarks; ``new`` maps the old names."""

@@ -199,6 +199,7 @@ def launch_of(raw: RawLaunch, run: GBenchRun, suite: Suite, pair: int, variant: 
         is_kept_in_place=raw.facts.get("kept_in_place") is True,
         is_built_again=raw.facts.get("built_again") is True,
         seconds=float(raw.facts.get("seconds", 0.0)),
+        machine=str(raw.facts.get("machine", "")),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -155,7 +155,7 @@ def judge_pairs(
     counted = treat_as_unchanged(
         compare_counts(listings, pairs.counts, job.policy.floor), _same_program(listings)
     )
-    controls = controls_of(job, listings, rows, pairs.itself)
+    controls = controls_of(job, listings, rows, launches, pairs.itself)
     withheld = withhold(rows, controls)
     rows = tuple(_with_control(row, controls.get(row.row), withheld.get(row.row)) for row in rows)
     explained = (
@@ -223,19 +223,37 @@ def _joined(rows: Iterable[Comparison]) -> frozenset[tuple[str, str]]:
 
 
 def controls_of(
-    job: Job, listings: Sequence[Listing], rows: Sequence[Comparison], launches: Sequence[Launch]
+    job: Job,
+    listings: Sequence[Listing],
+    rows: Sequence[Comparison],
+    as_built: Sequence[Launch],
+    launches: Sequence[Launch],
 ) -> Controls:
-    """Make a session of each row that the control measured.
+    """Make a control of each row that was measured against itself, on the machine that found the row.
 
-    ``rows`` are those of the programs as built, ``launches`` all of the control.
+    ``rows`` and ``as_built`` are of the programs as built, which count; ``launches`` are all of the control.
     """
     counting = counting_launches(launches, job.policy.base_pairs)
     if not counting:
         return {}
+    machines = machines_of((*as_built, *counting))
     kept = {each.suite for each in counting if each.is_kept_in_place}
     found = compare_suites(job.benchmark.suites, listings, counting, job.policy, joins=_joined(rows))
     sessions = sessions_of(found, counting, {each.suite for each in counting})
-    return {row: Control(session, row.suite in kept) for row, session in sessions.items()}
+    return {
+        row: Control(session, row.suite in kept, *machines[row.suite, row.benchmark])
+        for row, session in sessions.items()
+        if len(machines[row.suite, row.benchmark]) == 1
+    }
+
+
+def machines_of(launches: Iterable[Launch]) -> Mapping[tuple[str, str], set[str]]:
+    """Map suite and name of each benchmark to the machines that launched it."""
+    found = defaultdict[tuple[str, str], set[str]](set)
+    for each in launches:
+        for name in each.values:
+            found[each.suite, name].add(each.machine)
+    return found
 
 
 def _with_control(row: Comparison, control: Control | None, withheld: Reason | None) -> Comparison:

@@ -36,6 +36,7 @@ USED_UP_BY_PATCH: Final = (
     "launches of the patch took so much longer than those of the parent that measuring ended early, "
     "so there is no +1"
 )
+SEVERAL_MACHINES: Final = "another machine measured some of the pairs"
 OUT_OF_MACHINE_TIME: Final = "the machine time is used up"
 SEVERAL_THREADS: Final = "the benchmark runs several threads"
 OUT_OF_COUNTING_TIME: Final = "the time for counting is used up"

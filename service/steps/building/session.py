@@ -76,6 +76,7 @@ class BuildHost:
     compiler_cache: CompilerCache | None = None  # None: each build compiles all of its files
     log_bytes: int = LOG_BYTES  # of the log of a build are kept
     clock: Callable[[], float] = monotonic  # monotonic seconds; the machine-time budget runs on it
+    machine: str = ""  # the name of the worker's machine; empty: a local gate's
 
     @property
     def conditions(self) -> dict[str, Any]:

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch import ITSELF
 from service.domain.measuring.pair_record import MeasuredPairs
-from service.domain.runs.judge_build import controls_of, slow_downs
+from service.domain.runs.judge_build import controls_of, machines_of, slow_downs
 from service.domain.runs.pair_cost import control_cost, cost_of_a_pair, worst_in
 from service.domain.values.errors import CommandFailed, OutOfTime
-from service.domain.values.identity import Side
+from service.domain.values.identity import RunKind, Side
 from service.domain.values.text import duration
 from service.domain.verdict.calibration.control import ENOUGH, control_pairs, missing_in_control
 from service.domain.verdict.comparison.counting_pairs import count_pairs, counting_launches
 from service.domain.verdict.inference.verdict import by_suite
-from service.domain.wording.build_causes import OUT_OF_MACHINE_TIME, control_ended, control_too_long
+from service.domain.wording.build_causes import (
+    OUT_OF_MACHINE_TIME,
+    SEVERAL_MACHINES,
+    control_ended,
+    control_too_long,
+)
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.launching import Launcher, SideFailed
 from service.steps.measuring.measure import measure_pair, next_pair
@@ -24,7 +29,6 @@ from service.steps.measuring.rehearse import warm_up
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.verdict.inference.going_on import PairCost
     from service.domain.verdict.inference.verdict import Comparison
     from service.steps.building.session import BuildSession
     from service.steps.measuring.confirm_layout import Confirmation
@@ -41,37 +45,29 @@ def measure_control(session: BuildSession, measured: Measurement, confirmed: Con
     or half of a machine time if that is more. If this is too short for all, the worst have one. Only the
     parent runs, and only its launches are the estimate, so a patch can neither fail here nor prevent it.
 
-    A job without a probation and a local gate are judged without a history, and need no control.
+    A job without a probation and a local gate are judged without a history, and need no control. Nor does a
+    check that casts no vote. A merged commit has one even then: it decides on the list of its regressions.
     """
-    spec = session.spec
-    if not spec.judged.policy.probation or spec.is_local or spec.kind.has_fixed_pairs or spec.base is None:
+    spec, base = session.spec, session.spec.base
+    is_judged_alone = not spec.judged.policy.probation or spec.is_local or spec.kind.has_fixed_pairs
+    if is_judged_alone or base is None or not (spec.job.voting or spec.kind is not RunKind.CHECK):
         return ()
     record = MeasuredPairs(relinked=confirmed.launches, counts=measured.counts)
     slower = slow_downs(spec.judged, measured.listings, measured.launches, record)
-    pairs = _Pairs(session, measured, slower)
-    missing = pairs.missing()
+    missing = _Pairs(session, measured, slower).missing()
     if not missing:
         return ()
     session.claimed.enter("control")
-    begun = session.host.clock()
-    parents = [each for each in measured.launches if each.side is Side.BASE]
-    cost = cost_of_a_pair(spec.judged.benchmark.suites, measured.listings, parents)
-    left = max(measured.left, _MOST * spec.judged.policy.machine_time)
-    chosen = worst_in(left, missing, cost) or _worst_of(missing, cost, left)
-    causes = ()
-    if len(chosen) < len(missing):
-        needed = control_cost(missing, cost)
-        causes = (control_ended(control_too_long(needed, left, len(chosen), len(missing))),)
+    end = session.host.clock() + max(measured.left, _MOST * spec.judged.policy.machine_time)
+    chosen, causes = _chosen(session, measured, missing, end - session.host.clock())
     if not chosen:
         return causes
     try:
         with ExitStack() as stack:
             # The patch's side is unpacked after the parent's, as the programs as built were.
-            trees = {
-                side: stack.enter_context(built_tree(session, spec.base)) for side in (Side.BASE, Side.PATCH)
-            }
+            trees = {side: stack.enter_context(built_tree(session, base)) for side in (Side.BASE, Side.PATCH)}
             launcher = Launcher(session, trees, measured.listings, ITSELF)
-            _measure(launcher, _Pairs(session, measured, chosen), begun + left)
+            _measure(launcher, _Pairs(session, measured, chosen), end)
     except (CommandFailed, OutOfTime) as error:
         return (*causes, control_ended(str(error)))
     except SideFailed as error:
@@ -79,10 +75,33 @@ def measure_control(session: BuildSession, measured: Measurement, confirmed: Con
     return causes
 
 
-def _worst_of(missing: Mapping[Comparison, int], cost: PairCost, left: float) -> tuple[Comparison, ...]:
-    """Choose the worst row if as many of its pairs fit as a control needs at least."""
-    worst = max(missing, key=lambda each: each.worsening)
-    return (worst,) if ENOUGH * control_cost({worst: missing[worst]}, cost) <= left else ()
+def _chosen(
+    session: BuildSession, measured: Measurement, missing: Mapping[Comparison, int], left: float
+) -> tuple[Sequence[Comparison], tuple[str, ...]]:
+    """Choose the rows to measure, the worst that fit into ``left`` seconds; say why not all, if so.
+
+    If none fits, it is the worst one if the pairs fit that a control needs at least. Rows that another
+    machine measured have none: this one may differ from it.
+    """
+    causes = list[str]()
+    known = machines_of((*measured.launches, *measured.itself))
+    own = {
+        row: count
+        for row, count in missing.items()
+        if known[row.row.suite, row.row.benchmark] == {session.host.machine}
+    }
+    if len(own) < len(missing):
+        causes.append(control_ended(SEVERAL_MACHINES))
+    parents = [each for each in measured.launches if each.side is Side.BASE]
+    cost = cost_of_a_pair(session.spec.judged.benchmark.suites, measured.listings, parents)
+    chosen: Sequence[Comparison] = worst_in(left, own, cost)
+    if own and not chosen:
+        worst = max(own, key=lambda each: each.worsening)
+        chosen = worst_in(left / ENOUGH, {worst: own[worst]}, cost)
+    if len(chosen) < len(own):
+        why = control_too_long(control_cost(own, cost), left, len(chosen), len(own))
+        causes.append(control_ended(why))
+    return chosen, tuple(causes)
 
 
 class _Pairs:
@@ -90,7 +109,7 @@ class _Pairs:
 
     def __init__(self, session: BuildSession, measured: Measurement, slower: Sequence[Comparison]) -> None:
         self._job, self._listings, self._slower = session.spec.judged, measured.listings, slower
-        self.launches = [*measured.itself]
+        self.as_built, self.launches = measured.launches, [*measured.itself]
         self.pairs = {row: control_pairs(row) for row in slower}
 
     @property
@@ -103,7 +122,7 @@ class _Pairs:
         counting = counting_launches(self.launches, self._job.policy.base_pairs)
         if missing := missing_in_control(self.pairs, counting):
             return missing
-        found = controls_of(self._job, self._listings, self._slower, self.launches)
+        found = controls_of(self._job, self._listings, self._slower, self.as_built, self.launches)
         self.pairs = {row: control_pairs(row, found.get(row.row)) for row in self._slower}
         return missing_in_control(self.pairs, counting)
 

@@ -136,6 +136,7 @@ class Launcher:
             "elsewhere": around.elsewhere_share,
             "disturbed": is_disturbed(around),
             "voluntary_switches": done.voluntary_switches,
+            "machine": host.machine,
             **({} if is_renewed else {"kept_in_place": True}),
             **({"built_again": True} if side in self.built_again else {}),
         }

@@ -327,6 +327,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         read_load=other.get("read_load", lambda: nothing),
         runners=RUNNERS,
         clock=lambda: sandbox.clock,
+        machine=other.get("machine", "perf-01"),
     )
 
 

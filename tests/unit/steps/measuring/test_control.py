@@ -14,6 +14,7 @@ from service.domain.measuring.launch import ITSELF
 from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode
 from service.domain.runs.judge_build import judge_measured
+from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.reasons import ReasonKind
 from tests.support.building.build_host import MemorySandbox
 from tests.unit.steps.measuring.relinks.test_confirm_layout import BASE, PATCH, Listener, Machine
@@ -139,6 +140,43 @@ def test_a_worker_that_dies_in_it_loses_and_doubles_no_pair(tmp_path: Path, laun
         for found in (machine, whole)
     )
     assert seen == uninterrupted
+
+
+def test_another_machine_does_not_go_on_with_it(tmp_path: Path) -> None:
+    """The machine that found the slow-down may favour a side, and this one not."""
+    machine = Machine(tmp_path, POLICY)
+    machine.sandbox.before = Kill(2 * 2 * FIRST - 2)
+    with pytest.raises(Killed):
+        machine.work()
+    machine.sandbox.before = lambda _: None
+    machine.host = replace(machine.host, machine="perf-02")
+    report = machine.work()
+
+    assert control_pairs(machine) == list(range(FIRST - 1))
+    assert incomplete(report).endswith(": another machine measured some of the pairs")
+
+
+def test_pairs_of_another_machine_are_none(machine: Machine) -> None:
+    machine.work()
+    assert [each.machine for each in machine.judge().controls.values()] == ["perf-01"]
+    machine.claimed.records = [
+        replace(each, raw=each.raw.replace(b'"perf-01"', b'"perf-02"')) if each.variant == ITSELF else each
+        for each in machine.claimed.records
+    ]
+
+    assert machine.judge().controls == {}
+
+
+@pytest.mark.parametrize(("kind", "pairs"), [(RunKind.CHECK, 0), (RunKind.POST_SUBMIT, FIRST)])
+def test_only_a_merged_commit_of_a_job_without_a_vote_has_one(
+    machine: Machine, kind: RunKind, pairs: int
+) -> None:
+    """Whether a regression is sure or suspected depends on it."""
+    machine.spec.job.source["voting"] = False
+    machine.claimed.spec = replace(machine.spec, kind=kind).to_mapping()
+    machine.work()
+
+    assert len(control_pairs(machine)) == pairs
 
 
 def test_a_build_that_has_one_measures_none(machine: Machine) -> None:

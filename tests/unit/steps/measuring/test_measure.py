@@ -171,6 +171,7 @@ class TestPairs:
             "elsewhere",
             "disturbed",
             "voluntary_switches",
+            "machine",
         }
 
     def test_nothing_is_launched_where_no_benchmark_is_common(self, tmp_path: Path) -> None:
