@@ -181,8 +181,12 @@ class Evidence(Protocol):
         The builds of one sequence share one session per series, of the machine that measured it first.
         """
 
-    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+    def of(
+        self, machine: str, series: Sequence[SeriesKey], without: int | None = None
+    ) -> Mapping[SeriesKey, History]:
         """Return the sessions of series on a machine; a series without one is left out.
+
+        The session of the sequence ``without`` does not count.
 
         They are those of all branches since the machine was set up, in its current environment.
         A series that continues another one also has the sessions of that one.

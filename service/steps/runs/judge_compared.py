@@ -86,7 +86,13 @@ def judge_compared(
     stored.store_slowdowns(build.id, tuple(Slowdown.of(spec.job.name, row) for row in slower))
     sessions = sessions_of(rows, measured.launches, suites)
     # A suite of equal programs has no slow-down, so no control has a row in common with these sessions.
-    sessions |= {row: control.session for row, control in measured.controls.items()}
+    # A parent under review could make itself look slower, so its control is no evidence about the machine.
+    if spec.base and not spec.base.is_under_review:
+        sessions |= {
+            row: control.session
+            for row, control in measured.controls.items()
+            if control.machine == build.machine
+        }
     if sessions:
         evidence.store(build, {series_of(spec, row): session for row, session in sessions.items()})
     if is_calibration:  # a false alarm is evidence about the machine, not a failure
@@ -147,7 +153,8 @@ def _withheld(
     if not policy.probation or not slower:
         return {}
     before = _successors(spec, list(slower), former)
-    histories = evidence.of(build.machine, [*slower.values(), *before.values()])
+    # Judging it again changes nothing: its own sessions were not there when it was judged first.
+    histories = evidence.of(build.machine, [*slower.values(), *before.values()], build.sequence_id)
 
     def history(key: SeriesKey) -> History:
         known = [histories.get(each, History()) for each in (key, before.get(key, key))]

@@ -380,7 +380,10 @@ class TestEvidence:
         with store.transaction() as tx:
             found = tx.evidence.of("perf-01", [key(), key("BM_unknown")])
             assert tx.evidence.of("perf-01", []) == {}
+            own = tx.builds.lock(2).sequence_id
+            (without,) = tx.evidence.of("perf-01", [key()], own).values()
         assert set(found) == {key()}
+        assert (without.newest, without.sessions, without.alarms) == ((QUIET,), 1, 0)
         assert found[key()].newest == (ALARM, QUIET)
         assert (found[key()].sessions, found[key()].pairs, found[key()].alarms) == (2, 7, 1)
 

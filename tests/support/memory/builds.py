@@ -301,14 +301,16 @@ class MemoryEvidence(InMemory, Evidence):
             if machine == build.machine:
                 self._m.evidence[key, build.sequence_id] = (machine, session)
 
-    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+    def of(
+        self, machine: str, series: Sequence[SeriesKey], without: int | None = None
+    ) -> Mapping[SeriesKey, History]:
         found: dict[SeriesKey, dict[int, Session]] = {}
         for (key, sequence), (where, session) in sorted(
             self._m.evidence.items(), key=lambda each: -each[0][1]
         ):
             for each in series:
                 own = [replace(one, branch=key.branch) for one in (each, self._m.continued.get(each)) if one]
-                if where == machine and key in own:
+                if where == machine and key in own and sequence != without:
                     found.setdefault(each, {}).setdefault(sequence, session)
         return {key: History.of(list(sessions.values())) for key, sessions in found.items()}
 

@@ -157,8 +157,10 @@ def sessions_on_machine(series: str) -> str:
 _FIND: Final = text(f"""
 SELECT s.digest, e.logs, e.verdict, e.sessions, e.pairs, e.alarms
 FROM series AS s CROSS JOIN machine AS m
-JOIN LATERAL ({SESSIONS} FROM {sessions_on_machine("ARRAY[s.id, s.continues]")}) AS e
-    ON e.place <= :recalled
+JOIN LATERAL (
+    {SESSIONS} FROM {sessions_on_machine("ARRAY[s.id, s.continues]")}
+    WHERE sequence_id IS DISTINCT FROM cast(:without AS bigint)
+) AS e ON e.place <= :recalled
 WHERE s.digest = ANY(cast(:digests AS bytea[])) AND m.name = :machine
 ORDER BY s.digest, e.place
 """)  # noqa: S608 - put together from constants
@@ -358,9 +360,11 @@ class PostgresEvidence(Connected, Evidence):
             self._execute(_STORE, rows)
 
     @override
-    def of(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+    def of(
+        self, machine: str, series: Sequence[SeriesKey], without: int | None = None
+    ) -> Mapping[SeriesKey, History]:
         keys = {key.digest: key for key in series}
-        values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
+        values = {"machine": machine, "digests": list(keys), "recalled": RECALLED, "without": without}
         by_series = groupby(self._execute(_FIND, values).mappings(), key=itemgetter("digest"))
         return {keys[bytes(digest)]: history_of(rows) for digest, rows in by_series}
 
