@@ -124,8 +124,12 @@ _LAYOUT: Final = (
     "placed can change its time."
 )
 _CONTROL: Final = (
-    "Before a slow-down counts, the parent is measured against itself, with as many pairs. If it is slower "
-    "than itself by half as much, the machine may explain the slow-down, which then does not count."
+    "Before a slow-down counts, the parent is measured against itself, with as many pairs or more. If it is "
+    "slower than itself by half as much, the machine may explain the slow-down, which then does not count."
+)
+_OTHER_CONTROL: Final = (
+    "The parent, measured against itself, differs from itself at another benchmark of this build. While the "
+    "machine has little history, its other slower results do not count either."
 )
 _SUSPENDED: Final = (
     "Suspended: this machine called the program slower than itself too often. Its slower results do not "
@@ -135,8 +139,9 @@ _TOO_NOISY: Final = (
     "Not measurable: on this machine, the program differs too much from itself for a slower result to count."
 )
 _HISTORY: Final = (
-    "The parent was not measured against itself in this build. Then a slower result counts after the machine "
-    "has compared the program with itself (A/A) often enough; the page of machines shows this history."
+    "This build has no complete measurement of the parent against itself for it. Then a slower result counts "
+    "after the machine has compared the program with itself (A/A) often enough; the page of machines shows "
+    "this history."
 )
 _EXPLANATIONS: Final[Mapping[ReasonKind, str]] = MappingProxyType(
     {
@@ -153,6 +158,7 @@ _EXPLANATIONS: Final[Mapping[ReasonKind, str]] = MappingProxyType(
         ReasonKind.LAYOUT_POSSIBLE: _LAYOUT,
         ReasonKind.CONTROL: _CONTROL,
         ReasonKind.OWN_DIFFERENCE: _CONTROL,
+        ReasonKind.OTHER_CONTROL: _OTHER_CONTROL,
         ReasonKind.SUSPENDED: _SUSPENDED,
         ReasonKind.NOISY: _TOO_NOISY,
         ReasonKind.FAR_OFF: _TOO_NOISY,

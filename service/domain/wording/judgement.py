@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.build_outcome import Group
 from service.domain.values.text import before_and_after, change, interval, listed, plain, share, shortened
-from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.inference.reasons import OF_CONTROL, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.reasons import clause_of, sentence, text_of
+from service.domain.wording.reasons import clause_of, in_message, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
         Group.BROKEN: "{benchmarks} broken: {names}{why}",
         Group.REMOVED: "{benchmarks} removed: {names}{why}",
         Group.SLOWER: "{rows} {slower}; worst: {first}{confirmed}",
-        Group.WITHHELD: "{rows} {slower}, not counted yet; worst: {first}; {no_vote}",
+        Group.WITHHELD: "{rows} {slower}, not counted{yet}; worst: {first}; {no_vote}",
         Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {least} (no −1); worst: {first}",
         Group.FASTER: "{rows} {faster}; best: {first}{because}",
         Group.FAILING: "{benchmarks} failing on both sides: {names}{why}",
@@ -117,7 +117,7 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement, noun: str) -> dic
     no_vote = judgement.withheld.get(first.row)
     # Rows of an identical program are in no group.
     identical = judgement.rows - sum(map(len, judgement.groups.values()))
-    confirmed = "".join(f"; {sentence(each)}" for each in first.reasons if each.kind in _CONFIRMING)
+    confirmed = "".join(f"; {in_message(each)}" for each in first.reasons if each.kind in _CONFIRMING)
     return {
         "rows": f"{len(chosen)} of {judgement.rows} {results} {'is' if len(chosen) == 1 else 'are'}",
         "benchmarks": f"1 {noun}" if len(names) == 1 else f"{len(names)} {noun}s",
@@ -129,5 +129,6 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement, noun: str) -> dic
         "slower": verdict_word(Verdict.SLOWER, is_speed=is_speed),
         "faster": verdict_word(Verdict.FASTER, is_speed=is_speed),
         "identical": f", and {identical} of an identical program" if identical else "",
-        "no_vote": sentence(no_vote) if no_vote else "",
+        "yet": " yet" if no_vote and no_vote.kind not in OF_CONTROL else "",
+        "no_vote": in_message(no_vote) if no_vote else "",
     }

@@ -47,6 +47,12 @@ def sentence(reason: Reason) -> str:
     return form.format(*reason.facts) if isinstance(form, str) else form(*reason.facts)
 
 
+def in_message(reason: Reason) -> str:
+    """Write the sentence of a reason for a message, with only the ratio of a control: pages have the rest."""
+    is_of_control = reason.kind in {ReasonKind.CONTROL, ReasonKind.OWN_DIFFERENCE}
+    return sentence(Reason(reason.kind, reason.facts[:1]) if is_of_control else reason)
+
+
 def side_name(side: str) -> str:
     """Name a side: the base of a comparison is the parent of the patch."""
     return "parent" if side == Side.BASE else "patch"
@@ -130,8 +136,14 @@ def _second(verdict: str, pairs: int, ratio: float | None = None) -> str:
     return f"{verdict},{measured} {pairs:.0f} pairs"
 
 
-def _control(ratio: float, low: float, high: float, _: int) -> str:
-    return f"the parent against itself: {change(ratio)} {interval(low, high, ratio)}"
+def _control(ratio: float, low: float | None = None, high: float = math.inf, _: int = 0) -> str:
+    ends = "" if low is None else f" {interval(low, high, ratio)}"
+    return f"the parent against itself: {change(ratio)}{ends}"
+
+
+def _own_difference(ratio: float, low: float | None = None, high: float = math.inf, pairs: int = 0) -> str:
+    counted_pairs = f", {pairs} pairs" if pairs else ""
+    return f"{_control(ratio, low, high)}{counted_pairs}, so the machine may explain it"
 
 
 def _suspended(alarms: int, sessions: int) -> str:
@@ -222,8 +234,9 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ),
         ReasonKind.ONLY_PATCH_NOT_COUNTED: "the parent can be counted, the patch cannot",
         ReasonKind.CONTROL: _control,
-        ReasonKind.OWN_DIFFERENCE: lambda *facts: (
-            f"{_control(*facts)}, {facts[3]} pairs, so the machine may explain it"
+        ReasonKind.OWN_DIFFERENCE: _own_difference,
+        ReasonKind.OTHER_CONTROL: (
+            "the parent differs from itself at another benchmark, so the machine may explain it"
         ),
         ReasonKind.SUSPENDED: _suspended,
         ReasonKind.ON_PROBATION: _on_probation,

@@ -19,7 +19,7 @@ SAID: Final[Mapping[GateSaid, str]] = MappingProxyType(
         GateSaid.FASTER: "faster",
         GateSaid.SAME: "the same",
         GateSaid.UNDECIDED: "undecided",
-        GateSaid.NOT_COUNTED: "slower, not counted yet",
+        GateSaid.NOT_COUNTED: "slower, not counted",
         GateSaid.BELOW_LIMIT: "slower, below the limit",
         GateSaid.NOT_VOTING: "slower, but its job does not vote",
         GateSaid.WAIVED: "slower, overridden or accepted",

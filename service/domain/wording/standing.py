@@ -21,7 +21,11 @@ _SOON = 30.0  # seconds; a shorter wait is over before somebody has read of it
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 _TEENS = range(11, 14)
 _NOT_COUNTED = MappingProxyType(
-    {ReasonKind.SUSPENDED: "suspended", ReasonKind.OWN_DIFFERENCE: "the machine's own difference"}
+    {
+        ReasonKind.SUSPENDED: "suspended",
+        ReasonKind.OWN_DIFFERENCE: "the machine's own difference",
+        ReasonKind.OTHER_CONTROL: "the machine's difference elsewhere",
+    }
 )
 
 

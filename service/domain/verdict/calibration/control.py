@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 FAR: Final = math.log(1.25)
 FAR_SHARE: Final = 3.0  # times the largest estimate in the machine's own sessions of the series
 LEAST_PAIRS: Final = 8  # of a control: five cannot reach the error below, and trimming drops none of them
-# Standard errors of a control's mean in the near end of the interval, so that a difference as large as that
-# is found in 19 of 20 cases: the normal quantiles of the error and of 1/20, times 1.07 for trimming.
-REACH: Final = 4.07
+# Standard errors of a control's mean in the near end of the interval, so that the signed-rank test finds a
+# difference as large as that in 19 of 20 cases, simulated with 35 to 139 normal pairs.
+REACH: Final = 4.7
 ENOUGH: Final = 0.75  # of its pairs: a parent that sometimes gives no result has a control, too
 ERROR: Final = 1 / 64  # of calling the parent slower than itself, for each row; as with relinks
 EXPLAINED: Final = 0.5  # of the slow-down: less leaves most of it to the patch
@@ -42,29 +42,30 @@ _OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Pairs of the parent with itself, of one row.
+    """Pairs of the parent with itself, of one row, all of the machine that found the row.
 
     ``is_kept_in_place``: the program was too large to be copied for each pair.
     """
 
     session: Session
     is_kept_in_place: bool = False
+    machine: str = ""
 
     def covers(self, row: Comparison) -> bool:
         """Return whether it has enough of the pairs that the row has."""
         return len(self.session.logs) >= max(LEAST_PAIRS, ENOUGH * control_pairs(row, self))
 
-    def explains(self, row: Comparison) -> bool:
+    def explains(self, row: Comparison, error: float = ERROR) -> bool:
         """Return whether the sides differ by themselves so much that a slower row proves nothing.
 
-        The signed-rank test calls the parent slower than itself at :data:`ERROR`, by at least half of the
+        The signed-rank test calls the parent slower than itself at this error, by at least half of the
         nearest end of the row's interval. If the sides do not differ, the launch order makes that as
         improbable as the error says, whatever the noise. If a constant difference of the sides alone made
         the row slower, it is hardly smaller than that near end, and :func:`control_pairs` find it.
         """
         sign = 1 if row.row.metric.better is Better.LOWER else -1
         logs = [sign * log for log in self.session.logs]
-        is_slower = capped_rank_tail(logs) <= ERROR
+        is_slower = capped_rank_tail(logs) <= error
         return is_slower and estimate_of(logs).centre >= EXPLAINED * row.nearest
 
     @property
@@ -105,18 +106,20 @@ def withheld_rows(
     """Find why slower rows of a build may not vote −1; those that may are left out.
 
     If the control of one of them is not clean, none stands in for a history: a machine that favours a side
-    does so for others too, and one of many may seem clean by chance.
+    does so for others too, and one of many may seem clean by chance. One of many may also seem not clean by
+    chance, so all controls share :data:`ERROR` for this.
     """
+    found = {row: control for row in statuses if (control := controls.get(row.row)) is not None}
+    error = ERROR / max(len(found), 1)
     are_clean = not any(
-        control.session.is_alarm or (control.covers(row) and control.explains(row))
-        for row in statuses
-        if (control := controls.get(row.row)) is not None
+        control.session.is_alarm or (control.covers(row) and control.explains(row, error))
+        for row, control in found.items()
     )
-    found = {
-        row.row: why_withheld(status, row, controls.get(row.row), are_clean=are_clean)
+    reasons = {
+        row.row: why_withheld(status, row, found.get(row), are_clean=are_clean)
         for row, status in statuses.items()
     }
-    return {row: reason for row, reason in found.items() if reason is not None}
+    return {row: reason for row, reason in reasons.items() if reason is not None}
 
 
 def why_withheld(
@@ -124,33 +127,35 @@ def why_withheld(
 ) -> Reason | None:
     """Find why a slower row may not vote −1, by the history of its series and its control; None if it may.
 
-    * A control that explains the row withholds the vote. So does one with a verdict of its own, which is a
-      false alarm, unless the row is far beyond it.
-    * A history of enough sessions without repeated alarms suffices, with or without a control.
+    * A control that explains the row withholds the vote.
+    * A history of enough sessions without repeated alarms suffices, with or without a control. It is without
+      the sessions of the build's own sequence, so that judging it again changes nothing.
     * A row far beyond needs neither: the near end of its interval is at least :data:`FAR` and
-      :data:`FAR_SHARE` times the largest estimate of a session. After enough sessions the second condition
-      suffices, however noisy the pairs are.
-    * Otherwise a control suffices if all of the build ``are_clean``, but not for a series that is suspended:
-      its alarms outweigh it.
+      :data:`FAR_SHARE` times the largest estimate of a session or of its control. After enough sessions the
+      second condition suffices, however noisy the pairs are.
+    * Otherwise a control without an alarm suffices if all of the build ``are_clean``, but not for a series
+      that is suspended: its alarms outweigh it.
       If the programs are too large to be copied for each pair, relinked ones must have confirmed the row as
       well, because a place in memory was drawn only once for each side.
 
     Layout is checked elsewhere: relinks confirmed the row, or it is too large for a layout effect.
     """
     known = control if control is not None and control.covers(row) else None
-    own = control.session.size if control is not None and control.session.is_alarm else 0.0
     if known is not None and known.explains(row):
         return Reason(ReasonKind.OWN_DIFFERENCE, known.facts)
-    if control is not None and own and not _is_far(row, FAR, max(own, status.largest)):
-        return Reason(ReasonKind.OWN_DIFFERENCE, control.facts)
+    largest = max(status.largest, control.session.size if control else 0.0)
     why = status.why_not
     # Noise costs power, and more pairs restore it; it is no reason to distrust what the pairs prove.
-    if why is None or _is_far(row, 0.0 if why.kind in _OF_NOISE else FAR, max(own, status.largest)):
+    if why is None or _is_far(row, 0.0 if why.kind in _OF_NOISE else FAR, largest):
         return None
-    if known is None or not are_clean or why.kind is ReasonKind.SUSPENDED:
+    if control is None or why.kind is ReasonKind.SUSPENDED:
         return why
-    is_drawn_once = known.is_kept_in_place and not has_kind(row.reasons, {ReasonKind.LAYOUT_CONFIRMED})
-    return why if is_drawn_once else None
+    if control.session.is_alarm:
+        return Reason(ReasonKind.OWN_DIFFERENCE, control.facts)
+    is_drawn_once = control.is_kept_in_place and not has_kind(row.reasons, {ReasonKind.LAYOUT_CONFIRMED})
+    if known is None or is_drawn_once:
+        return why
+    return None if are_clean else Reason(ReasonKind.OTHER_CONTROL)
 
 
 def _is_far(row: Comparison, least: float, largest: float) -> bool:

@@ -74,6 +74,7 @@ class ReasonKind(StrEnum):
     # of the parent against itself: the ratio, the ends of its interval, the pairs
     CONTROL = "control"
     OWN_DIFFERENCE = "own difference"
+    OTHER_CONTROL = "other control"  # that of another benchmark is not clean
     # of the vote
     SUSPENDED = "suspended"  # false alarms, sessions
     ON_PROBATION = "on probation"  # pairs, pairs asked for, sessions, sessions asked for
@@ -97,9 +98,10 @@ RELINKED: Final = frozenset(
 NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
 """Reasons of undecided benchmarks although pairs show a difference: more pairs do not help."""
 
-WITHHOLDING: Final = frozenset(
+# A control withholds the vote of this build: another history would not change it, or not soon.
+OF_CONTROL: Final = frozenset({ReasonKind.OWN_DIFFERENCE, ReasonKind.OTHER_CONTROL})
+WITHHOLDING: Final = OF_CONTROL | frozenset(
     {
-        ReasonKind.OWN_DIFFERENCE,
         ReasonKind.SUSPENDED,
         ReasonKind.ON_PROBATION,
         ReasonKind.NO_EVIDENCE,

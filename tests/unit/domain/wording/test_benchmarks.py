@@ -9,7 +9,7 @@ import pytest
 from service.domain.project.policy import Policy
 from service.domain.verdict.calibration.evidence import History, voting_status_of
 from service.domain.verdict.calibration.usefulness import Fault, Suggestion
-from service.domain.verdict.inference.reasons import WITHHOLDING, Fact, Reason, ReasonKind
+from service.domain.verdict.inference.reasons import OF_CONTROL, WITHHOLDING, Fact, Reason, ReasonKind
 from service.domain.wording.benchmarks import (
     WITHHELD,
     finds_sentence,
@@ -135,8 +135,7 @@ def test_a_withheld_vote_has_its_reason_and_what_would_change_it(
 
 
 def test_every_reason_that_withholds_a_vote_is_worded() -> None:
-    of_one_build = {ReasonKind.OWN_DIFFERENCE}
-    assert WITHHELD.keys() == WITHHOLDING - of_one_build
+    assert WITHHELD.keys() == WITHHOLDING - OF_CONTROL
 
 
 def test_a_series_votes_if_nothing_withholds_it_and_its_job_votes() -> None:

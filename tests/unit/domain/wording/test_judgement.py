@@ -132,6 +132,22 @@ def test_a_slower_row_that_may_not_vote_is_named_with_the_reason() -> None:
     ]
 
 
+def test_a_row_that_the_machine_may_explain_waits_for_nothing() -> None:
+    muted = slower("BM_muted", 1.2)
+    withheld = {muted.row: Reason(ReasonKind.OWN_DIFFERENCE, (1.1, 1.09, 1.11, 24))}
+    (cause,) = causes_of(muted, withheld=withheld)
+
+    assert cause.startswith("1 of 1 result is slower, not counted; worst: ")
+    assert cause.endswith("; the parent against itself: +10.0 %, so the machine may explain it")
+
+
+def test_of_the_control_a_message_has_the_ratio() -> None:
+    reason = Reason(ReasonKind.CONTROL, (1.001, 0.997, 1.004, 14))
+    (cause,) = causes_of(slower("BM_a", 1.05)._replace(reasons=(reason,)))
+
+    assert cause.endswith(" on perf-01; the parent against itself: +0.10 %")
+
+
 def test_the_confirmation_of_the_worst_row_is_named() -> None:
     ratios = (1.04, 1.05, 1.06, 1.05, 1.02, 1.05, 1.08)
     confirmed = slower("BM_a", 1.05)._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))

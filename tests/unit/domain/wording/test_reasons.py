@@ -211,6 +211,11 @@ SENTENCES = [
         "the parent against itself: +5.0 % [+4.8, +5.2], 14 pairs, so the machine may explain it",
     ),
     (
+        ReasonKind.OTHER_CONTROL,
+        (),
+        "the parent differs from itself at another benchmark, so the machine may explain it",
+    ),
+    (
         ReasonKind.SUSPENDED,
         (1, 1),
         "suspended: 1 false alarm in the only comparison of a program with itself",

@@ -38,6 +38,7 @@ def test_a_waiver_has_its_bug_in_few_words(waiver: Override, text: str) -> None:
             Reason(ReasonKind.OWN_DIFFERENCE, (1.05, 1.04, 1.06, 14)),
             "not counted: the machine's own difference",
         ),
+        (Reason(ReasonKind.OTHER_CONTROL), "not counted: the machine's difference elsewhere"),
         (Reason(ReasonKind.LAYOUT_POSSIBLE), ""),
     ],
 )

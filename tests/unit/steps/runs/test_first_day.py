@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from typing_extensions import override
 
+from service.domain.building.spec import UNREVIEWED
+from service.domain.measuring.launch import ITSELF
 from service.domain.project.policy import Policy
+from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
+from service.domain.verdict.calibration.evidence import Session
 from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
 from service.steps.measuring.launching import Launcher
 from tests.support.building.build_host import MemorySandbox
 from tests.support.building.memory_source import CODE, code
@@ -83,6 +88,11 @@ def reasons(farm: Farm, benchmark: str = "BM_a", build: int = 1) -> list[ReasonK
     return [each.kind for each in found.reasons]
 
 
+def judge_again(farm: Farm, **other: object) -> None:
+    farm.service.store.update(1, state=BuildState.EXECUTED, **other)
+    farm.analyse()
+
+
 @pytest.mark.parametrize("text", [ON, RELINKED], ids=["layout off", "relinked"])
 def test_a_slow_down_of_five_percent_votes_on_the_first_patch_set(tmp_path: Path, text: str) -> None:
     farm = new_farm(tmp_path, text, 1.05)
@@ -104,8 +114,28 @@ def test_its_pairs_are_evidence_about_the_machine(tmp_path: Path) -> None:
     assert not session.is_alarm
 
 
-@pytest.mark.parametrize("text", [ON, RELINKED], ids=["layout off", "relinked"])
-@pytest.mark.parametrize("patch", [1.001, 1.02])
+def test_a_machine_that_did_not_measure_them_gets_no_evidence(tmp_path: Path) -> None:
+    farm = new_farm(tmp_path, ON, 1.05)
+    farm.service.store.memory.evidence.clear()
+    judge_again(farm, machine="perf-02")
+
+    assert reasons(farm)[-1] is ReasonKind.CONTROL
+    assert farm.service.store.memory.evidence == {}
+
+
+def test_a_parent_under_review_is_no_evidence(tmp_path: Path) -> None:
+    """Its author could make it look slower than itself, and with it the machine."""
+    farm = new_farm(tmp_path, ON, 1.05)
+    memory = farm.service.store.memory
+    memory.evidence.clear()
+    spec = memory.builds[0].spec
+    judge_again(farm, spec={**spec, "base": {**spec["base"], "trust": UNREVIEWED}})
+
+    assert reasons(farm)[-1] is ReasonKind.CONTROL
+    assert memory.evidence == {}
+
+
+@pytest.mark.parametrize(("text", "patch"), [(ON, 1.02), (RELINKED, 1.001)], ids=["layout off", "relinked"])
 def test_a_machine_that_makes_one_side_slower_gives_no_vote(
     tmp_path: Path, lopsided: Lopsided, text: str, patch: float
 ) -> None:
@@ -117,7 +147,7 @@ def test_a_machine_that_makes_one_side_slower_gives_no_vote(
 
     assert build.outcome is not Outcome.SLOWER
     assert decision.vote == 1
-    assert "not counted yet" in decision.message
+    assert ", not counted; worst: " in decision.message
     assert ", so the machine may explain it" in decision.message
     assert {reasons(farm, name)[-1] for name in ("BM_a", "BM_b")} == {ReasonKind.OWN_DIFFERENCE}
 
@@ -126,12 +156,28 @@ def test_judging_a_build_again_counts_its_false_alarms_once_and_changes_no_vote(
     tmp_path: Path, lopsided: Lopsided
 ) -> None:
     farm = new_farm(tmp_path, ON, 1.001, lopsided)
-    farm.analyse()
+    judge_again(farm)
     evidence = farm.service.store.memory.evidence
 
     assert len(evidence) == 2
     assert all(session.is_alarm for _, session in evidence.values())
     assert reasons(farm)[-1] is ReasonKind.OWN_DIFFERENCE
+
+
+def test_judging_a_build_again_does_not_count_its_own_control_as_history(tmp_path: Path) -> None:
+    """Two sessions, and a control with too few pairs, would make three sessions."""
+    farm = new_farm(tmp_path, ON, 1.05)
+    memory = farm.service.store.memory
+    ((key, sequence),) = memory.evidence
+    for earlier in (101, 102):
+        memory.evidence[key, earlier] = ("perf-01", Session((0.0, 0.001) * 20, Verdict.SAME))
+    memory.pairs[sequence] = [
+        each for each in memory.pairs[sequence] if each.variant != ITSELF or each.pair < FIRST // 2
+    ]
+    for _ in range(2):
+        judge_again(farm)
+        assert reasons(farm) == [ReasonKind.ON_PROBATION]
+    assert len(memory.evidence) == 3
 
 
 def test_what_it_makes_slower_leaves_a_far_larger_slow_down_to_the_patch(
