@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bench.simulations.first_day import COPIES, TRUE, Machine, simulate
+from bench.simulations.first_day import COPIES, HALF, TRUE, Machine, simulate
 from bench.simulations.power import ALARMING, by_mode, heavy, normal
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.simulation
 
-FEW = 20  # patch sets of 12 benchmarks
+FEW = 10  # patch sets of 12 benchmarks
 
 
-@pytest.mark.parametrize(("own", "spread"), [(0.02, 0.005), (0.05, 0.02), (0.05, 0.05)])
-def test_a_machine_that_favours_the_parent_stops_hardly_any_patch_set(own: float, spread: float) -> None:
-    found = simulate(f"{own} {spread}", Machine(normal(spread), math.log1p(own)), FEW)
+@pytest.mark.parametrize(("own", "noise"), [(0.02, normal(0.005)), (0.05, heavy)], ids=["quiet", "heavy"])
+def test_a_machine_that_favours_the_parent_stops_hardly_any_patch_set(own: float, noise: Noise) -> None:
+    found = simulate(f"own {own}", Machine(noise, math.log1p(own)), FEW)
 
     assert found["confirmed"] >= 0.8  # relinks show it, too
     assert found["control"] <= 0.1 * found["confirmed"]
@@ -32,6 +32,13 @@ def test_a_true_slow_down_votes_on_the_first_patch_set(noise: Noise) -> None:
 
     assert found["confirmed"] >= 0.9
     assert found["control"] >= 0.9 * found["confirmed"]
+
+
+@pytest.mark.parametrize("seconds", [math.inf, HALF], ids=["all", "half of the machine time"])
+def test_many_slow_benchmarks_vote_no_less(seconds: float) -> None:
+    found = simulate("many", Machine(normal(0.02)), FEW, TRUE, are_all=True, seconds=seconds)
+
+    assert found["control"] >= 0.9 * found["confirmed"] > 0.8
 
 
 @pytest.mark.parametrize("noise", [normal(0.05), by_mode], ids=["loud", "opposed modes"])
