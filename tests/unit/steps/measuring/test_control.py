@@ -171,7 +171,7 @@ def test_pairs_of_another_machine_are_none(machine: Machine) -> None:
 def test_only_a_merged_commit_of_a_job_without_a_vote_has_one(
     machine: Machine, kind: RunKind, pairs: int
 ) -> None:
-    """Whether a regression is sure or suspected depends on it."""
+    """It decides whether a regression is sure or suspected."""
     machine.spec.job.source["voting"] = False
     machine.claimed.spec = replace(machine.spec, kind=kind).to_mapping()
     machine.work()
