@@ -69,7 +69,7 @@ def confirm_layout(session: BuildSession, measured: Measurement, building: float
     spec = session.spec
     suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
     if not suspected or spec.kind.has_fixed_pairs or spec.base is None or spec.base.tree == spec.patch.tree:
-        return Confirmation(launches=measured.relinked)
+        return Confirmation(launches=measured.stored.relinked)
     session.claimed.enter("confirm")
     begun = session.host.clock()
     slower = [each for each in suspected if each.verdict is Verdict.SLOWER]
@@ -82,7 +82,10 @@ def confirm_layout(session: BuildSession, measured: Measurement, building: float
         left = max(left, min(_MARGIN * estimate, spec.job.policy.machine_time))
     relinks = _Relinks(
         Launcher(session, {}, measured.listings),
-        {variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS},
+        {
+            variant: [each for each in measured.stored.relinked if each.variant == variant]
+            for variant in VARIANTS
+        },
         left,
         RelinkCost(0.0, building),
     )

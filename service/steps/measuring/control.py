@@ -84,7 +84,7 @@ def _chosen(
     machine measured have none: this one may differ from it.
     """
     causes = list[str]()
-    known = machines_of((*measured.launches, *measured.itself))
+    known = machines_of((*measured.launches, *measured.stored.itself))
     own = {
         row: count
         for row, count in missing.items()
@@ -109,7 +109,7 @@ class _Pairs:
 
     def __init__(self, session: BuildSession, measured: Measurement, slower: Sequence[Comparison]) -> None:
         self._job, self._listings, self._slower = session.spec.judged, measured.listings, slower
-        self.as_built, self.launches = measured.launches, [*measured.itself]
+        self.as_built, self.launches = measured.launches, [*measured.stored.itself]
         self.pairs = {row: control_pairs(row) for row in slower}
 
     @property

@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 class Measurement:
     """The measured pairs, and how long they took.
 
-    ``launches`` and ``pairs`` count; pairs that were disturbed and repeated are left out. ``relinked``,
-    ``second`` and ``itself`` are launches of relinks, of the second opinion and of the control that an
-    earlier attempt or build recorded.
+    ``launches`` and ``pairs`` count; pairs that were disturbed and repeated are left out. ``stored`` are the
+    pairs that an earlier attempt or build recorded.
     ``patch_failed``: launches of the patch that failed twice and gave no answer.
     """
 
@@ -49,9 +48,7 @@ class Measurement:
     seconds: float
     parent_failed: SideFailed | None  # it ended the measuring early
     counts: Counts
-    relinked: tuple[Launch, ...]
-    second: tuple[Launch, ...] = ()
-    itself: tuple[Launch, ...] = ()
+    stored: MeasuredPairs
     left: float = 0.0  # of the machine time
     patch_failed: SideFailed | None = None
     is_used_up_by_patch: bool = False  # its launches took so long that some of the base pairs are missing
@@ -70,9 +67,7 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
     spec, policy, clock = session.spec, session.spec.job.policy, session.host.clock
     launches = [*stored.as_built]
     failure, unanswered = None, list[SideFailed]()
-    # Kept with the first pair: a worker that dies before it counts again and gets the same.
-    is_counted = not launches and not spec.kind.is_for_idle_pools
-    counts = count_instructions(launcher, listings) if is_counted else stored.counts
+    counts = _counts(launcher, listings, stored)
     most, begun = policy.base_pairs, clock()
     pair, count = (begin := next_pair(launches)), count_pairs(launches, most)
 
@@ -107,9 +102,6 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
         if count > earlier and count in course.schedule:
             wanted = _look(session, course, counting_launches(launches, most), time().left)
     counting, seconds = tuple(counting_launches(launches, most)), clock() - begun
-    # More than the base pairs are a bonus, which an honest patch with slow set-up may lose.
-    is_short = bool(wanted.benchmarks) and count < min(course.base_pairs, course.last)
-    is_used_up = is_short and time().is_used_up_by_patch
     return Measurement(
         listings,
         counting,
@@ -117,13 +109,26 @@ def measure(launcher: Launcher, course: Course, stored: MeasuredPairs) -> Measur
         seconds,
         failure,
         counts,
-        stored.relinked,
-        stored.second,
-        stored.itself,
+        stored,
         left=time().left,
         patch_failed=next(iter(unanswered), None),
-        is_used_up_by_patch=is_used_up,
+        is_used_up_by_patch=_is_short(course, wanted, count) and time().is_used_up_by_patch,
     )
+
+
+def _is_short(course: Course, wanted: Wanted, count: int) -> bool:
+    """Return whether base pairs are missing; an honest patch with slow set-up may lose those beyond them."""
+    return bool(wanted.benchmarks) and count < min(course.base_pairs, course.last)
+
+
+def _counts(launcher: Launcher, listings: Sequence[Listing], stored: MeasuredPairs) -> Counts:
+    """Count instructions, unless pairs are stored: the first carries the counts.
+
+    A worker that dies before it counts again and gets the same.
+    """
+    if stored.as_built or launcher.session.spec.kind.is_for_idle_pools:
+        return stored.counts
+    return count_instructions(launcher, listings)
 
 
 def _wanted_after(stored: MeasuredPairs, session: BuildSession, course: Course, left: float) -> Wanted:

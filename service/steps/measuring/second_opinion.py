@@ -41,9 +41,9 @@ def ask_again(launcher: Launcher, measured: Measurement) -> SecondOpinion:
     if not spec.second:
         return SecondOpinion()
     policy, listings = spec.judged.policy, measured.listings
-    record = MeasuredPairs(relinked=measured.relinked, counts=measured.counts)
+    record = MeasuredPairs(relinked=measured.stored.relinked, counts=measured.counts)
     first = slow_downs(spec.judged, listings, measured.launches, record)
-    launches, begun = [*measured.second], clock()
+    launches, begun = [*measured.stored.second], clock()
     pair, count = next_pair(launches), count_pairs(launches, policy.base_pairs)
     last = max((row.pairs for row in first), default=0)
     if count >= last:
@@ -53,7 +53,9 @@ def ask_again(launcher: Launcher, measured: Measurement) -> SecondOpinion:
     launcher = replace(launcher, variant=SECOND)
     warm_up(launcher, wanted_again(first, count))
     while wanted := wanted_again(first, count):
-        time = MachineTime.after(policy.machine_time, clock() - begun, launches[len(measured.second) :])
+        time = MachineTime.after(
+            policy.machine_time, clock() - begun, launches[len(measured.stored.second) :]
+        )
         if time.is_overdrawn or (count >= least and time.left < 0):
             return SecondOpinion((second_opinion_ended(OUT_OF_MACHINE_TIME),), clock() - begun)
         session.progress.say(f"second opinion, pair {count + 1} of {last}", count / last)
