@@ -87,13 +87,13 @@ def site(store: PostgresStore, upkeep: PostgresUpkeep, database: Database, tmp_p
     return Site(store, upkeep, database, tmp_path)
 
 
-def test_a_series_votes_after_three_sessions_and_not_before(site: Site) -> None:
+def test_a_series_votes_with_a_control_before_it_has_three_sessions(site: Site) -> None:
     assert site.calibrate() == 0, "nobody asked for this branch yet"
     site.check(1)
     assert site.calibrate() == 0, "a build waits"
     site.work()
-    assert site.database.value("SELECT vote FROM decision") == 1
-    assert "not counted yet" in site.database.value("SELECT message FROM decision")
+    assert site.database.value("SELECT vote FROM decision") == -1
+    assert "the parent against itself: " in site.database.value("SELECT message FROM decision")
 
     for _ in range(3):
         assert site.calibrate() == 1
@@ -103,12 +103,15 @@ def test_a_series_votes_after_three_sessions_and_not_before(site: Site) -> None:
         site.database.change(AGE)
     assert site.calibrate() == 0, "all is known; a day has not passed"
     statuses = PostgresReading(site.database.owner).voting_statuses(10)
-    assert {(each.voting_status.pairs, each.voting_status.why_not) for each in statuses} == {(60, None)}
+    assert {(each.voting_status.sessions, each.voting_status.why_not) for each in statuses} == {
+        (3, None),
+        (4, None),  # with the session of its control
+    }
 
     site.check(2)
     site.work()
-    assert site.builds() == [("check", "passed"), *[("calibration", "passed")] * 3, ("check", "slower")]
-    assert site.database.rows("SELECT vote FROM decision ORDER BY id") == [(1,), (-1,)]
+    assert site.builds() == [("check", "slower"), *[("calibration", "passed")] * 3, ("check", "slower")]
+    assert site.database.rows("SELECT vote FROM decision ORDER BY id") == [(-1,), (-1,)]
     assert site.database.value("SELECT count(*) FROM outbox WHERE kind = 'review'") == 2
 
 
@@ -125,7 +128,8 @@ def test_a_calibration_ends_for_a_check_and_leaves_no_evidence(site: Site) -> No
     site.work(before=a_check_arrives)
     site.sandbox.before = lambda _: None
     assert site.builds()[1] == ("calibration", "cancelled")
-    assert site.database.value("SELECT count(*) FROM evidence") == 0
+    kinds = "SELECT spec ->> 'kind' FROM evidence JOIN build ON build.id = build_id"
+    assert site.database.rows(kinds) == [("check",)], "its control"
     site.work()
     assert [kind for kind, outcome in site.builds() if outcome is not None] == [
         "check",
