@@ -48,3 +48,8 @@ def test_the_machine_of_a_single_review_server_needs_one_address(tmp_path: Path)
     machine = build_machine(machine_with(tmp_path, {}))
     with pytest.raises(NotFound, match="/srv/default/kv"):
         machine.host_for("review").source.fetch("kv", "refs/heads/master")
+
+
+def test_launches_say_by_which_name_the_machine_is_registered(tmp_path: Path) -> None:
+    settings = machine_with(tmp_path, {})
+    assert build_machine(settings).host_for("review").machine == settings.machine_name
