@@ -51,29 +51,6 @@ class StalledWork(Protocol):
         """Return (pool, build) of builds that waited ``older_than`` seconds though a machine may be free."""
 
 
-class OldLogs(Protocol):
-    """Logs and failures of builds that ended long ago, and the artifacts that only the logs named."""
-
-    def drop_old_logs(self, most: int) -> int:
-        """Forget the logs of up to ``most`` builds that ended long ago; return how many had one.
-
-        A log is kept for 90 days, that of a build that did not succeed for 400.
-        """
-
-    def unneeded_artifacts(self, most: int) -> Sequence[str]:
-        """Return some artifacts of logs that were forgotten an hour ago, and that nothing else names."""
-
-    def drop_artifacts(self, artifacts: Sequence[str]) -> None:
-        """Forget artifacts that were deleted."""
-
-    def drop_old_failures(self, most: int) -> int:
-        """Forget the failures of up to ``most`` builds that ended 400 days ago; return how many had some.
-
-        A build that known failures matched keeps its failures, because pages show why it did not count.
-        Signatures go after 400 days without a failure, with their proposals, unless a person judged them.
-        """
-
-
 class Calibrations(Protocol):
     """Calibrations of pools that have nothing else to do."""
 

@@ -1,4 +1,4 @@
-"""Find what stalled (steps, machines, overdue builds) and handle it; delete old logs."""
+"""Find what stalled (steps, machines, overdue builds) and handle it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from service.ports.runs.queue import Task
 from service.steps.runs.analyse import give_up
 
 if TYPE_CHECKING:
-    from service.ports.building import ArtifactStore
     from service.ports.runs.queue import Hints, Queue
-    from service.ports.runs.upkeep import Heartbeats, OldLogs, Upkeep
+    from service.ports.runs.upkeep import Heartbeats, Upkeep
     from service.ports.store import Store
 
 CONTROL: Final = "control"
@@ -53,22 +52,3 @@ def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:
     """Request a heartbeat from each machine, through its pool's queue."""
     for pool in upkeep.pools():
         queue.send(Task.HEARTBEAT, 0, pool)
-
-
-_BUILDS: Final = 200  # at once: a short transaction, and more than end between two rounds
-_ARTIFACTS: Final = 2000  # at once: a second's work
-_GRACE: Final = 3600.0  # seconds from storing an artifact to the row that names it, at most
-
-
-def delete_old_logs(logs: OldLogs, artifacts: ArtifactStore) -> int:
-    """Delete some expired failures and logs, and return the number of deleted artifacts.
-
-    A crash between rows and files leaves files that the next round deletes. An artifact that was stored again
-    lately is left alone: its new row may be on the way.
-    """
-    logs.drop_old_failures(_BUILDS)
-    logs.drop_old_logs(_BUILDS)
-    unneeded = logs.unneeded_artifacts(_ARTIFACTS)
-    deleted = sum(artifacts.delete(artifact, _GRACE) for artifact in unneeded)
-    logs.drop_artifacts(unneeded)
-    return deleted

@@ -1,0 +1,37 @@
+"""Records that may be deleted one day, and the artifacts that they name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from service.domain.runs.retention import Kind, Supply
+
+
+class Retention(Protocol):
+    """Records by kind. Each call is a transaction of its own, and raises Transient.
+
+    What an unhandled event, an unfinished build, an open change, an override or an open regression needs is
+    never deleted, however old it is.
+    """
+
+    def delete_expired(self, kind: Kind, days: int, most: int) -> int:
+        """Delete up to ``most`` records that were kept for that many days; return how many.
+
+        A record is an event, a program, a build's log, a build's failures, or the pairs of a sequence. The
+        days count from the end of what it belongs to; those of a program, from its last use.
+        """
+
+    def supply(self, kind: Kind, days: int | None) -> Supply:
+        """Count the records of a kind, and those that ``delete_expired`` would delete."""
+
+    def named(self, prefix: str) -> Mapping[str, str]:
+        """Return the artifacts of the store of builds that records name, and what these records are.
+
+        Only keys that begin with ``prefix``, at least one hexadecimal digit.
+        """
+
+    def store_sizes(self, part: str, artifacts: Mapping[str, Collection[int]]) -> None:
+        """Store the sizes of one part of the artifacts by name, and those of the tables as they are now."""

@@ -1,0 +1,87 @@
+"""Delete records that were kept long enough, and artifacts that no record names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from service.domain.runs.retention import ARTIFACT_GRACE, RECENT, UNNEEDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from service.domain.runs.retention import Kind, Policy
+    from service.ports.building import ArtifactStore, KeptArtifact
+    from service.ports.runs.retention import Retention
+    from service.ports.store import Store
+
+_LOG = structlog.get_logger(__name__)
+SECTION: Final = "retention"  # deletes nothing while a backup copies
+PARTS: Final = tuple("0123456789abcdef")  # of the artifacts, by the first digit of their keys
+PART_SECONDS: Final = 5400.0  # until the next part's turn: each has one a day
+_RECORDS: Final = 500  # at once: a short transaction
+
+
+def part_at(seconds: float) -> str:
+    """Return the part of the artifacts whose turn it is, by the clock: a restart begins none anew."""
+    return PARTS[int(seconds / PART_SECONDS) % len(PARTS)]
+
+
+def prune(store: Store, retention: Retention, policy: Policy) -> Mapping[Kind, int]:
+    """Delete what has expired, one short transaction after the other; return how many records of each kind.
+
+    Nothing is deleted while another process deletes or copies.
+    """
+    deleted: dict[Kind, int] = {}
+    with store.exclusive(SECTION) as is_ours:
+        for kind, days in policy.items() if is_ours else ():
+            if days is not None and (count := sum(_batches(retention, kind, days))):
+                deleted[kind] = count
+                _LOG.info("retention.deleted", kind=kind, records=count)
+    return deleted
+
+
+def _batches(retention: Retention, kind: Kind, days: int) -> Iterator[int]:
+    count = _RECORDS
+    while count == _RECORDS:
+        count = retention.delete_expired(kind, days, _RECORDS)
+        yield count
+
+
+def collect_artifacts(
+    store: Store, retention: Retention, artifacts: ArtifactStore, part: str, now: float
+) -> int:
+    """Delete the artifacts of one part that no record names, and measure the others; return how many.
+
+    One that is stored again meanwhile stays. What a crash leaves is deleted at the next turn of the part.
+    """
+    with store.exclusive(SECTION) as is_ours:
+        if not is_ours:
+            return 0
+        found = sort_artifacts(retention, artifacts, part, now)
+        unneeded = found.pop(UNNEEDED, [])
+        kept = [each for each in unneeded if not artifacts.delete(each.key, ARTIFACT_GRACE)]
+        found[RECENT] = [*found.get(RECENT, []), *kept]
+        retention.store_sizes(part, {name: [each.size for each in of] for name, of in found.items()})
+        if deleted := len(unneeded) - len(kept):
+            _LOG.info("retention.collected", part=part, artifacts=deleted)
+        return deleted
+
+
+def sort_artifacts(
+    retention: Retention, artifacts: ArtifactStore, part: str, now: float
+) -> dict[str, list[KeptArtifact]]:
+    """Sort the artifacts of one part by the records that name them.
+
+    They are listed before the records are read. A record names an artifact within a day after it was stored,
+    so one that is older and has no record gets none, unless it is stored again.
+    """
+    kept = list(artifacts.listed(part))
+    named = retention.named(part)
+    found: dict[str, list[KeptArtifact]] = defaultdict(list)
+    for each in kept:
+        without = UNNEEDED if each.stored_at < now - ARTIFACT_GRACE else RECENT
+        found[named.get(each.key, without)].append(each)
+    return found
