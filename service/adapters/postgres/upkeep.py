@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from service.adapters.postgres.building.old_logs import PostgresOldLogs
 from service.adapters.postgres.runs.outbox import PostgresOutbox
 from service.adapters.postgres.runs.pools import PostgresPools
 from service.adapters.postgres.runs.stalled_work import PostgresStalledWork
 from service.ports.runs.upkeep import Upkeep
 
 
-class PostgresUpkeep(PostgresOutbox, PostgresStalledWork, PostgresPools, PostgresOldLogs, Upkeep):
+class PostgresUpkeep(PostgresOutbox, PostgresStalledWork, PostgresPools, Upkeep):
     """All of the upkeep; each call is a transaction of its own.
 
     Args:

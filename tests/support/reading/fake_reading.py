@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from service.domain.review.change_search import ChangeSearch
     from service.domain.runs.health import Condition, FailingStep
+    from service.domain.runs.retention import StoredSize
     from service.domain.values.search import Words
     from service.domain.verdict.calibration.usefulness import MeasuredSeries
     from service.domain.verdict.trend.imported import ImportedValue
@@ -91,6 +92,7 @@ class FakeReading(Reading):
     logs: dict[int, StoredLog] = field(default_factory=dict)
     log_bytes: int = len(b"compiled\n")  # of the artifact "log", the log of all other finished builds
     state: Condition | None = None
+    sizes: list[StoredSize] = field(default_factory=list)
     is_away: bool = False
     hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
     closed: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project and branch
@@ -450,6 +452,10 @@ class FakeReading(Reading):
         if self.is_away:
             raise Transient("the database does not answer")
         return self.state or healthy(queues=self._queues(), failing_steps=tuple(self.failing))
+
+    @override
+    def stored_sizes(self) -> Sequence[StoredSize]:
+        return self.sizes
 
     def _queues(self) -> tuple[PoolQueue, ...]:
         waiting: dict[str, list[datetime]] = {}

@@ -26,6 +26,7 @@ from service.adapters.postgres.storable import LARGEST_BIGINT, clean
 from service.adapters.postgres.verdict.measurements import SESSIONS, history_of, sessions_on_machine
 from service.domain.machines.closures import Closure
 from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
+from service.domain.runs.retention import StoredSize
 from service.domain.values.identity import BuildName
 from service.domain.verdict.calibration.evidence import RECALLED, voting_status_of
 from service.domain.wording.health import HIDDEN_RIGHT
@@ -159,6 +160,11 @@ JOIN LATERAL (
 JOIN LATERAL ({SESSIONS} FROM {sessions_on_machine("ARRAY[c.id, c.continues]")}) AS e ON e.place <= :recalled
 ORDER BY m.name, c.job, c.suite, c.id, e.place
 """)  # noqa: S608 - put together from constants
+_SIZES: Final = text("""
+SELECT name, cast(sum(records) AS bigint) AS records, cast(sum(database_bytes) AS bigint) AS database_bytes,
+       cast(sum(artifacts) AS bigint) AS artifacts, cast(sum(artifact_bytes) AS bigint) AS artifact_bytes
+FROM stored_size GROUP BY name ORDER BY sum(database_bytes + artifact_bytes) DESC, name
+""")
 
 
 class PostgresMachineReading(Sighted, MachineReading):
@@ -208,6 +214,11 @@ class PostgresMachineReading(Sighted, MachineReading):
             heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS, heard))
             failing = failing_steps(connection, sight)
         return Condition(**facts, queues=queues, heartbeats=heartbeats, failing_steps=failing)
+
+    @override
+    def stored_sizes(self) -> Sequence[StoredSize]:
+        with self._begin() as connection:
+            return [from_row(StoredSize, row) for row in connection.execute(_SIZES).mappings()]
 
 
 def _queue(row: RowMapping) -> PoolQueue:

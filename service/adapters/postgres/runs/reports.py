@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from service.domain.runs.external import ExternalBuild
     from service.domain.runs.vote import Outcome
     from service.ports.runs.builds import BuildRecord, NewReport
-
-
-# Each file of a build's tests replaces the record of them all; upkeep deletes the old one, as those of logs.
-_DROP_TESTS: Final = text("""
-INSERT INTO unneeded_artifact (artifact)
-SELECT execution ->> 'tests' FROM build WHERE id = :build AND execution ->> 'tests' NOT IN ('', :tests)
-ON CONFLICT (artifact) DO UPDATE SET since = now()
-""")
 
 
 class PostgresExternalBuilds(Connected, ExternalBuilds):
@@ -81,7 +73,6 @@ class PostgresExternalBuilds(Connected, ExternalBuilds):
 
     @override
     def store_execution(self, build_id: int, execution: Mapping[str, Any]) -> None:
-        self._execute(_DROP_TESTS, {"build": build_id, "tests": execution.get("tests", "")})
         self._execute(update(t.build).where(t.build.c.id == build_id).values(execution=execution))
 
 

@@ -252,14 +252,6 @@ class TestResults:
             tx.external.record_report(builds[1], told("macos", 2), "FAILURE")
         assert reading.build("macos", 2).build.id == 3, "the newest of equal numbers"
 
-    def test_the_record_of_tests_that_a_new_one_replaces_is_deleted_later(
-        self, store: PostgresStore, database: Database, builds: list[int]
-    ) -> None:
-        for tests in ("", "a" * 64, "a" * 64, "b" * 64):
-            with store.transaction() as tx:
-                tx.external.store_execution(builds[0], {"tests": tests})
-        assert database.rows("SELECT artifact FROM unneeded_artifact") == [("a" * 64,)]
-
     def test_a_number_of_the_other_ci_never_hides_a_build_of_a_machine(
         self, store: PostgresStore, database: Database, builds: list[int]
     ) -> None:

@@ -1,1 +1,0 @@
-"""Store the logs of builds."""

@@ -1,0 +1,190 @@
+"""Delete old records, find the artifacts that records name, and measure what both take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.schema import UNFINISHED_RUN
+from service.domain.runs.retention import Kind, Supply
+from service.ports.runs.retention import Retention
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from sqlalchemy import TextClause
+
+_IN_RUNS: Final = """
+    run_build AS u JOIN run AS r ON r.id = u.run_id
+    LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
+"""
+_OPEN_RUN: Final = f"(c.status = 'NEW' OR r.{UNFINISHED_RUN})"
+_MERGED_RUN: Final = "(c.status = 'MERGED' OR r.kind <> 'check')"
+# Of a build b: somebody may still ask for what it left.
+_HELD: Final = f"""(
+    b.state <> 'finished' OR b.id IN (SELECT unnest(builds) FROM ruling)
+    OR EXISTS (SELECT FROM {_IN_RUNS} WHERE u.build_id = b.id AND {_OPEN_RUN})
+)"""  # noqa: S608 - put together from constants
+_LOGS: Final = f"""
+    SELECT b.id, b.finished_at AS at, NOT {_HELD} AS may_go
+    FROM build AS b JOIN log_end AS e ON e.build_id = b.id WHERE (b.result = 'SUCCESS') IS """  # noqa: S608 - put together from constants
+_PROGRAMS: Final = f"""
+    SELECT k.digest AS id, k.last_used_at AS at, true AS may_go FROM kept_binary AS k
+    WHERE EXISTS (SELECT FROM {_IN_RUNS} WHERE u.build_id = k.build_id AND {_MERGED_RUN}) IS """  # noqa: S608 - put together from constants
+_PAIRS: Final = f"""
+    SELECT s.id, NOT EXISTS (
+               SELECT FROM build AS b WHERE b.sequence_id = s.id AND (
+                   {_HELD} OR b.id IN (
+                       SELECT build_id FROM regressed_result AS x
+                       JOIN regression AS o ON o.id = x.regression_id WHERE o.fixed_at IS NULL
+                   )
+               )
+           ) AS may_go, (
+               SELECT max(greatest(b.finished_at, c.updated_at))
+               FROM build AS b LEFT JOIN ({_IN_RUNS}) ON u.build_id = b.id WHERE b.sequence_id = s.id
+           ) AS at
+    FROM sequence AS s
+    WHERE EXISTS (SELECT FROM launch WHERE launch.sequence_id = s.id) AND EXISTS (
+        SELECT FROM build AS b JOIN ({_IN_RUNS}) ON u.build_id = b.id
+        WHERE b.sequence_id = s.id AND {_MERGED_RUN}
+    ) IS """  # noqa: S608 - put together from constants
+# A build that known failures matched keeps its failures, because pages show why it did not count.
+_FAILURES: Final = f"""
+    SELECT b.id, b.finished_at AS at,
+           NOT {_HELD} AND NOT EXISTS (SELECT FROM known_match AS m WHERE m.build_id = b.id) AS may_go
+    FROM build AS b WHERE b.id IN (SELECT build_id FROM failure)"""  # noqa: S608 - put together from constants
+_RECORDS: Final[Mapping[Kind, str]] = {
+    Kind.EVENTS: "SELECT v.id, v.received_at AS at, v.handled_at IS NOT NULL AS may_go FROM event AS v",
+    Kind.LOGS: f"{_LOGS} true",
+    Kind.FAILED_LOGS: f"{_LOGS} NOT true",
+    Kind.FAILURES: _FAILURES,
+    Kind.PROGRAMS: f"{_PROGRAMS} NOT true",
+    Kind.MERGED_PROGRAMS: f"{_PROGRAMS} true",
+    Kind.PAIRS: f"{_PAIRS} NOT true",
+    Kind.MERGED_PAIRS: f"{_PAIRS} true",
+}
+_DROP_LOGS: Final = (
+    "DELETE FROM log_chunk WHERE build_id = ANY (:ids)",
+    "DELETE FROM log_end WHERE build_id = ANY (:ids)",
+)
+# A new failure of a signature changes its time first, so that this waits for it and then leaves it alone.
+_DROP_FAILURES: Final = (
+    "DELETE FROM failure WHERE build_id = ANY (:ids)",
+    """
+    WITH old AS (
+        SELECT s.id FROM signature AS s
+        WHERE s.last_seen_at < now() - make_interval(days => :days)
+            AND NOT EXISTS (SELECT FROM failure AS f WHERE f.signature_id = s.id)
+            AND NOT EXISTS (
+                SELECT FROM known_failure AS k WHERE k.signature_id = s.id AND k.state <> 'untriaged'
+            )
+        ORDER BY s.id LIMIT :most FOR UPDATE
+    ), proposal AS (
+        DELETE FROM known_failure AS k USING old WHERE k.signature_id = old.id AND k.state = 'untriaged'
+    )
+    DELETE FROM signature AS s USING old WHERE s.id = old.id
+    """,
+)
+# A build that is planned later would continue a sequence with holes, so it must not find this one.
+_DROP_PAIRS: Final = (
+    "DELETE FROM launch WHERE sequence_id = ANY (:ids)",
+    "UPDATE sequence SET digest = concat('retired ', id, ' ', digest) WHERE id = ANY (:ids)",
+)
+_DROP_PROGRAMS: Final = ("DELETE FROM kept_binary WHERE digest = ANY (:ids)",)
+_DROP: Final[Mapping[str, tuple[str, ...]]] = {
+    "events": ("DELETE FROM event WHERE id = ANY (:ids)",),
+    "logs": _DROP_LOGS,
+    "failures": _DROP_FAILURES,
+    "programs": _DROP_PROGRAMS,
+    "pairs": _DROP_PAIRS,
+}
+# Equal bytes have one artifact, so records of several kinds may name it. All columns with artifacts are here.
+_NAMED: Final = text("""
+SELECT artifact, min(name) AS name FROM (
+    SELECT artifact, 'pairs' AS name FROM launch
+    UNION ALL SELECT artifact, 'programs' FROM kept_binary
+    UNION ALL SELECT artifact, 'logs' FROM log_chunk
+    UNION ALL SELECT log, 'logs' FROM build
+    UNION ALL SELECT execution ->> 'tests', 'tests' FROM build
+) AS named
+WHERE starts_with(artifact, :prefix) GROUP BY artifact
+""")
+_FORGET_SIZES: Final = text("DELETE FROM stored_size WHERE part IN ('', :part)")
+_STORE_SIZE: Final = text("""
+INSERT INTO stored_size (name, part, artifacts, artifact_bytes) VALUES (:name, :part, :artifacts, :bytes)
+""")
+# Sizes of tables and estimated counts are cheap to read. Partitioned tables have those of their parts.
+_STORE_TABLES: Final = text("""
+WITH tables (name, relation, is_counted) AS (
+    VALUES ('events', 'event', true), ('logs', 'log_end', true), ('logs', 'log_chunk', false),
+           ('failures', 'failure', true), ('failures', 'signature', false), ('programs', 'kept_binary', true),
+           ('pairs', 'launch', true), ('pairs', 'sequence', false),
+           ('samples', 'result', true), ('comparisons', 'comparison', true),
+           ('builds', 'build', true), ('builds', 'run_build', false), ('builds', 'run', false)
+)
+INSERT INTO stored_size (name, part, records, database_bytes)
+SELECT t.name, '', coalesce(sum(greatest(c.reltuples, 0)) FILTER (WHERE is_counted), 0),
+       sum(pg_total_relation_size(c.oid))
+FROM tables AS t JOIN pg_class AS c ON c.relkind = 'r' AND (
+    c.oid = cast(t.relation AS regclass)
+    OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = cast(t.relation AS regclass))
+)
+GROUP BY t.name
+""")
+
+
+def _due(kind: Kind, rest: str) -> TextClause:
+    """Select the numbers of records that may go; the texts are those above."""
+    return text(
+        f"SELECT id FROM ({_RECORDS[kind]}) AS record"  # noqa: S608
+        f" WHERE may_go AND at < now() - make_interval(days => :days) {rest}"
+    )
+
+
+class PostgresRetention(ShortTransactions, Retention):
+    """Old records in the database.
+
+    Args:
+        engine: connections of a role that owns the tables.
+    """
+
+    @override
+    def delete_expired(self, kind: Kind, days: int, most: int) -> int:
+        with self._begin() as connection:
+            # Others use those that are locked. What changed before the lock shows in a query after it.
+            locked = _due(kind, "ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED")
+            ids = list(connection.execute(locked, {"days": days, "most": most}).scalars())
+            again = _due(kind, "AND id = ANY (:ids)")
+            ids = list(connection.execute(again, {"days": days, "ids": ids}).scalars())
+            for statement in _DROP[kind.stored_as]:
+                connection.execute(text(statement), {"ids": ids, "days": days, "most": most})
+        return len(ids)
+
+    @override
+    def supply(self, kind: Kind, days: int | None) -> Supply:
+        counted = text(
+            "SELECT count(*) AS records, min(at) AS oldest, count(*) FILTER ("  # noqa: S608 - put together from constants
+            " WHERE may_go AND at < now() - make_interval(days => coalesce(cast(:days AS integer), 0)))"
+            " AS expired"
+            f" FROM ({_RECORDS[kind]}) AS record"
+        )
+        [found] = self._all(counted, days=days)
+        return Supply(
+            records=found.records, expired=None if days is None else found.expired, oldest_at=found.oldest
+        )
+
+    @override
+    def named(self, prefix: str) -> Mapping[str, str]:
+        return {row.artifact: row.name for row in self._all(_NAMED, prefix=prefix)}
+
+    @override
+    def store_sizes(self, part: str, artifacts: Mapping[str, Collection[int]]) -> None:
+        with self._begin() as connection:
+            connection.execute(_FORGET_SIZES, {"part": part})
+            connection.execute(_STORE_TABLES)
+            for name, sizes in artifacts.items():
+                found = {"artifacts": len(sizes), "bytes": sum(sizes)}
+                connection.execute(_STORE_SIZE, {"name": name, "part": part, **found})

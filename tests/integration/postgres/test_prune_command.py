@@ -1,0 +1,70 @@
+"""``benchgate prune``, against a real database."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from click.testing import CliRunner
+
+from service import cli
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.domain.values.errors import BadInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+EVENT: Final = (
+    "INSERT INTO event (instance, type, digest, body, received_at, handled_at)"
+    " VALUES ('console', 'x', '', '', now() - interval '31 days', now())"
+)
+
+
+@pytest.fixture(autouse=True)
+def _site(database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENCHGATE_DATABASE_URL", database.owner_url)
+    monkeypatch.setenv("BENCHGATE_REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("BENCHGATE_HOME", str(tmp_path))
+
+
+def _prune(*words: str) -> Result:
+    return CliRunner().invoke(cli.benchgate, ["prune", *words], catch_exceptions=True)
+
+
+def test_a_dry_run_says_what_would_go_and_deletes_nothing(database: Database, tmp_path: Path) -> None:
+    database.change(EVENT)
+    key = DirectoryArtifacts(tmp_path / "artifacts").put(b"x" * 9)
+    path = next(tmp_path.glob("artifacts/*/*/*.gz"))
+    os.utime(path, (0, 0))
+    lines = _prune("--dry-run").stdout.splitlines()
+    rows = {line[: len("merged-programs")].strip(): line.split() for line in lines}
+    assert rows["events"][-3:] == ["30", "days", "1"]
+    assert rows["merged-pairs"][-3:] == ["for", "ever", "0"]
+    assert rows["unneeded files"][2:] == ["1", str(path.stat().st_size), "B", "24", "hours", "1"]
+    assert (database.value("SELECT count(*) FROM event"), path.exists()) == (1, True)
+
+    assert set(_prune().stderr.splitlines()) >= {"events: deleted 1", "unneeded files: deleted 1"}
+    assert (database.value("SELECT count(*) FROM event"), path.exists()) == (0, False)
+    assert key[0] in {part for (part,) in database.rows("SELECT part FROM stored_size")}
+
+
+def test_one_kind_can_be_deleted_alone_and_pairs_need_days(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.change(EVENT)
+    assert _prune("--kind", "logs").exit_code == 0
+    refused = _prune("--kind", "pairs").exception
+    assert isinstance(refused, BadInput)
+    assert str(refused) == "--kind: pairs are kept for ever; set BENCHGATE_RETENTION"
+    monkeypatch.setenv("BENCHGATE_RETENTION", '{"pairs": 60, "events": 40}')
+    assert _prune("--kind", "pairs").exit_code == 0
+    assert "40 days" in _prune("--dry-run", "--kind", "events").stdout
+    assert database.value("SELECT count(*) FROM event") == 1
+    monkeypatch.setenv("BENCHGATE_RETENTION", '{"events": 1}')
+    assert "BENCHGATE_RETENTION: events: must be" in str(_prune("--dry-run").exception)
