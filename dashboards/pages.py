@@ -89,6 +89,7 @@ def create_pages(
         summary = machines_sentence(machines, condition)
         queued = reading.queued_builds(_MOST_QUEUED)
         values: dict[str, Any] = {"machines": machines, "condition": condition, "summary": summary}
+        values |= {"sizes": reading.stored_sizes()}
         return pages.render(request, "machines.html", **values, queued=queued, form=closing_of(request))
 
     @router.get("/docs")

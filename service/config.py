@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from service.domain.runs.retention import policy_with
 from service.domain.values.errors import BadInput
 from service.domain.values.loopback import is_loopback
 from service.domain.values.text import MAIL_ADDRESS
@@ -193,6 +194,9 @@ class ControlSettings(_Settings):
         allow_inf_nan=False,
         description="at first contact, run open changes that were updated within so many days",
     )
+    retention: dict[str, int] = Field(
+        default_factory=dict, description="days for which records are kept, by kind (a JSON object)"
+    )
     reconcile_seconds: float = Field(
         60.0, gt=0.0, description="seconds between two checks for updated changes"
     )
@@ -229,6 +233,15 @@ class ControlSettings(_Settings):
         default_factory=dict,
         description="several Gerrits by instance (a JSON object), instead of the variables of one",
     )
+
+    @field_validator("retention")
+    @classmethod
+    def _check_retention(cls, days: dict[str, int]) -> dict[str, int]:
+        try:
+            policy_with(days)
+        except BadInput as error:
+            raise ValueError(str(error)) from None
+        return days
 
     @field_validator("oidc_issuer")
     @classmethod

@@ -17,7 +17,8 @@ from service.domain.trunk.week import week_to_tell
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task, reconciliation
 from service.steps.failures.match_known import propose_known
-from service.steps.runs.sweep import ask_for_heartbeats, delete_old_logs, relay_hints, sweep
+from service.steps.runs.prune import PART_SECONDS, collect_artifacts, part_at, prune
+from service.steps.runs.sweep import ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
@@ -52,7 +53,8 @@ def main() -> None:
         PeriodicJob("digests", 600.0, lambda: plane.notices.queue_digests(week_to_tell)),
         PeriodicJob("notices", 10.0, lambda: _notify(plane)),
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
-        PeriodicJob("old logs", 600.0, lambda: delete_old_logs(plane.upkeep, plane.artifacts)),
+        PeriodicJob("prune", 600.0, lambda: prune(plane.store, plane.retention, plane.policy)),
+        PeriodicJob("artifacts", PART_SECONDS, lambda: _collect(plane)),
     )
     while not stop.is_set():
         for job in jobs:
@@ -114,6 +116,11 @@ def _reconcile(plane: Control, *, is_full: bool) -> None:
 def _follow(plane: Control) -> None:
     for place in range(len(plane.servers)):
         plane.queue.send(Task.FOLLOW, place, "")
+
+
+def _collect(plane: Control) -> None:
+    now = time.time()
+    collect_artifacts(plane.store, plane.retention, plane.artifacts, part_at(now), now)
 
 
 def _sweep(plane: Control) -> None:

@@ -48,6 +48,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "token": ("operating.token", "Create, list and revoke API tokens."),
         "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
         "machine": ("operating.machine", "List machines; drain hosts before maintenance, and resume them."),
+        "prune": ("operating.prune", "Delete what was kept long enough, or say what would go."),
         "backfill": ("operating.backfill", "Measure older commits of a branch while machines are idle."),
         "import": (
             "operating.import_values",

@@ -17,6 +17,7 @@ from service.adapters.postgres.failures.shown_failures import PostgresFailureRea
 from service.adapters.postgres.listening import OutboxListener
 from service.adapters.postgres.machines.held_leases import HeldLeases
 from service.adapters.postgres.reading import PostgresReading
+from service.adapters.postgres.runs.retention import PostgresRetention
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
 from service.adapters.postgres.trunk.notices import PostgresNotices
@@ -37,6 +38,7 @@ from service.config import require
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.review.links import Links
 from service.domain.runs.health import part_of
+from service.domain.runs.retention import policy_with
 from service.domain.sources.allowed import AllowedSources
 from service.domain.trunk.notice import Channel
 from service.domain.values.errors import BadInput, Permanent
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from service.config import ControlSettings, GerritSettings
     from service.domain.failures.configured import ConfiguredPatterns
+    from service.domain.runs.retention import Policy
     from service.ports.building import ArtifactStore
     from service.ports.failures.bugs import BugTracker
     from service.ports.review.server import ReviewServer
@@ -69,6 +72,7 @@ class Control:
 
     store: PostgresStore
     upkeep: PostgresUpkeep
+    retention: PostgresRetention
     reading: PostgresReading
     failures: PostgresFailureReading
     regressions: PostgresRegressionReading
@@ -93,6 +97,7 @@ class Control:
     bugs: BugTracker | None
     bug_notes: PostgresBugNotes
     may_post_counts: bool  # on bugs
+    policy: Policy  # how long records are kept
     lookback: timedelta  # at first contact, changes that were updated within this time are run
 
     @property
@@ -171,6 +176,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     return Control(
         store=store,
         upkeep=PostgresUpkeep(engine),
+        retention=PostgresRetention(engine),
         reading=PostgresReading(engine),
         failures=PostgresFailureReading(engine),
         regressions=PostgresRegressionReading(engine),
@@ -195,6 +201,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         bugs=bug_tracker(settings),
         bug_notes=PostgresBugNotes(engine),
         may_post_counts=settings.bugs_post,
+        policy=policy_with(settings.retention),
         lookback=timedelta(days=settings.first_contact_days),
     )
 

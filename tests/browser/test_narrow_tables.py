@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from service.domain.measuring.tests.cases import CaseStatus, TestCase, TestRun
 from service.domain.measuring.tests.record import TestSuite, write_tests
+from service.domain.runs.retention import StoredSize
 from tests.support.reading.sample_project import OVERRIDDEN, sample_project
 from tests.support.web import build_app, serving
 
@@ -35,6 +36,12 @@ def site() -> Iterator[str]:
     busy = "other work on this host uses 3.1 of 16 CPUs: ninja, cc1plus"
     reading.machine_rows[1] = replace(second, name="perf-01/lint/2", pool="lint", host=first.host)
     reading.machine_rows[0] = replace(first, obstacle=busy)
+    reading.sizes = [
+        StoredSize(
+            name=name, records=1_204_000, database_bytes=3 << 30, artifacts=90_412, artifact_bytes=120 << 30
+        )
+        for name in ("pairs", "comparisons")
+    ]
     tests = write_tests([TestSuite("ctest --test-dir build", TestRun(CASES), (CASES[1].name,))])
     with serving(build_app(reading, logs={"log": b"compiled\n", "tests": tests})) as address:
         yield address
@@ -47,6 +54,7 @@ def site() -> Iterator[str]:
         (f"/changes/{OVERRIDDEN}", ".overrides", ["Bob Reviewer", "ep_unit_tests time out", "MB-37948"]),
         (f"/changes/{OVERRIDDEN}", ".runs", ["check", "finished", "2026-11-21 02:17"]),
         ("/machines", ".machines", ["Host perf-01", "takes no benchmarks", "kv-engine-cv-perf/5907", "ago"]),
+        ("/machines", ".storage", ["comparisons", "1,204,000", "132 GB", "with 90412 files"]),
     ],
 )
 def test_all_of_a_table_is_in_view_without_scrolling_sideways(
