@@ -49,6 +49,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
         "machine": ("operating.machine", "List machines; drain hosts before maintenance, and resume them."),
         "prune": ("operating.prune", "Delete what was kept long enough, or say what would go."),
+        "backup": ("operating.backup", "Copy all state into a directory, while everything runs."),
+        "restore": ("operating.restore", "Make a site from a backup."),
         "backfill": ("operating.backfill", "Measure older commits of a branch while machines are idle."),
         "import": (
             "operating.import_values",

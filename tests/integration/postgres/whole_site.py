@@ -59,12 +59,16 @@ def fill(database: Database) -> WholeSite:
         "INSERT INTO public_branch (instance, project, branch)"
         " SELECT DISTINCT instance, project, branch FROM change ON CONFLICT DO NOTHING"
     )
-    rights = OverrideRights(RecentAnswers({}))
-    app = build_app(
+    series = database.value("SELECT id FROM series WHERE instance = 'review' AND benchmark = 'BM_a'")
+    return WholeSite(application(database), known, min(trunk.states()), series)
+
+
+def application(database: Database) -> FastAPI:
+    """Make the application over a database as it is."""
+    trunk, failures, rights = RegressionSite(database), KnownSite(database), OverrideRights(RecentAnswers({}))
+    return build_app(
         PostgresReading(database.owner),
         known=PageKnownChanges(failures.changes, rights, lambda _: failures.reading),
         regressions=PageRegressions(trunk.store, rights, lambda _: trunk.reading),
         commits=PageCommits(trunk.store, rights, lambda _: PostgresCommitReading(database.owner)),
     )
-    series = database.value("SELECT id FROM series WHERE instance = 'review' AND benchmark = 'BM_a'")
-    return WholeSite(app, known, min(trunk.states()), series)

@@ -20,7 +20,10 @@ def test_the_help_lists_each_command_once_in_its_group() -> None:
     assert names == [
         ["gate", "compare", "init", "check", "schema", "doctor", "mcp", "demo"],
         ["up", "serve", "worker", "schedule", "listen", "migrate"],
-        ["report", "token", "audit", "machine", "backfill", "import", "reconcile", "replay"],
+        [
+            *("report", "token", "audit", "machine", "prune", "backup", "restore"),
+            *("backfill", "import", "reconcile", "replay"),
+        ],
     ]
 
 

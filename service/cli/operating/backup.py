@@ -1,0 +1,106 @@
+"""``benchgate backup``: copy all state into a directory, while everything runs."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.embedded.postgres import programs
+from service.adapters.postgres.dump import dump_database
+from service.adapters.runs.backups import BackupDirectory, Manifest, copy_review
+from service.cli.services.find_site import home_option, settings_of_running_site
+from service.domain.values.errors import Transient
+from service.ports.building import ArtifactKind
+from service.steps.access.verify_audit import verify_audit
+from service.steps.building.copy_artifacts import copy_artifacts
+from service.steps.runs.prune import SECTION
+from service.wiring.build_host import directory_of
+from service.wiring.control import build_control
+from service.wiring.logs import log_as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from service.config import ControlSettings
+    from service.ports.store import Store
+    from service.wiring.control import Control
+
+_PATIENCE: Final = 600.0  # seconds until a round of deletion ends, at most
+_EVERY: Final = 1000  # artifacts between two lines of progress
+
+
+@click.command()
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@home_option
+def command(directory: Path, home: Path) -> None:
+    """Copy database, artifacts and the console's reviews into DIRECTORY; builds may run meanwhile.
+
+    The next backup into the same directory copies only new artifacts. It holds what private changes printed:
+    only this user can read it.
+    """
+    log_as_json()  # to stderr
+    os.umask(0o077)
+    settings = settings_of_running_site(home)
+    target = BackupDirectory(directory)
+    with closing(build_control(settings)) as plane, _undisturbed(plane.store):
+        manifest = _copy(plane, settings, target)
+        target.publish(manifest)
+        plane.upkeep.beat("backup", manifest.made_at)
+    click.echo(f"audit head: {manifest.audit_head}")
+    click.echo(f"{directory} has a backup of {manifest.made_at}", err=True)
+
+
+def _copy(plane: Control, settings: ControlSettings, target: BackupDirectory) -> Manifest:
+    """Copy everything: the dump first, so that every artifact which it names is there afterwards."""
+    now = datetime.now(UTC)
+    made_at = f"{now:%Y-%m-%dT%H:%M:%SZ}"
+    dump, review = (
+        target.new_file(f"{now:%Y%m%dT%H%M%S}.dump"),
+        target.new_file(f"{now:%Y%m%dT%H%M%S}.sqlite"),
+    )
+    head = verify_audit(plane.audit_log).chain.head  # before the dump, so that the dump has this entry
+    revision = dump_database(settings.database_url, dump, programs())
+    stores = {ArtifactKind.BUILDS: plane.artifacts, ArtifactKind.DOWNLOADS: plane.downloads}
+    for kind, source in stores.items():
+        copied = copy_artifacts(source, DirectoryArtifacts(directory_of(target.artifacts, kind)), _report)
+        for key in copied.damaged:
+            click.echo(f"left out, because it is damaged: artifact {key}", err=True)
+    has_review = not settings.has_gerrit and settings.review_path.exists()
+    if has_review:
+        copy_review(settings.review_path, review)
+    return Manifest(
+        made_at=made_at,
+        version=version("benchgate"),
+        revision=revision,
+        instance=", ".join(settings.instances),
+        audit_head=head.hex(),
+        dump=target.seal(dump),
+        review=target.seal(review) if has_review else None,
+    )
+
+
+def _report(count: int) -> None:
+    if count % _EVERY == 0:
+        click.echo(f"copied {count:,} artifacts", err=True)
+
+
+@contextmanager
+def _undisturbed(store: Store) -> Iterator[None]:
+    """Let nothing be deleted during the block; wait for a round of deletion that is under way."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        with store.exclusive(SECTION) as is_ours:
+            if is_ours:
+                yield
+                return
+        if time.monotonic() > deadline:
+            raise Transient("old records are being deleted, or another backup runs; try again later")
+        time.sleep(1.0)
