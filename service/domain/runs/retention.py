@@ -28,6 +28,8 @@ class Kind(StrEnum):
     MERGED_PROGRAMS = "merged-programs"
     PAIRS = "pairs"
     MERGED_PAIRS = "merged-pairs"
+    SAMPLES = "samples"
+    MERGED_SAMPLES = "merged-samples"
 
     @property
     def stored_as(self) -> str:
@@ -58,6 +60,9 @@ KEPT: Final[Mapping[Kind, Kept]] = MappingProxyType(
         # Nobody can measure them again: an operator decides.
         Kind.PAIRS: Kept(None, least=14),
         Kind.MERGED_PAIRS: Kept(None, least=90),
+        # Comparisons keep ratio, interval and error, all that trends show.
+        Kind.SAMPLES: Kept(None, least=30),
+        Kind.MERGED_SAMPLES: Kept(None, least=400),
     }
 )
 ARTIFACT_GRACE: Final = (

@@ -20,8 +20,9 @@ class Retention(Protocol):
     def delete_expired(self, kind: Kind, days: int, most: int) -> int:
         """Delete up to ``most`` records that were kept for that many days; return how many.
 
-        A record is an event, a program, a build's log, a build's failures, or the pairs of a sequence. The
-        days count from the end of what it belongs to; those of a program, from its last use.
+        A record is an event, a program, the pairs of a sequence, or a build's log, failures or samples. The
+        days count from the end of what it belongs to; those of a program, from its last use. Samples of
+        comparisons without an error stay, because trends estimate it from them.
         """
 
     def supply(self, kind: Kind, days: int | None) -> Supply:

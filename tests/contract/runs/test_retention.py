@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.support.postgres import Database, Server
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
-MERGED: Final = {Kind.MERGED_PROGRAMS, Kind.MERGED_PAIRS}
+MERGED: Final = {Kind.MERGED_PROGRAMS, Kind.MERGED_PAIRS, Kind.MERGED_SAMPLES}
 NAMES_ARTIFACTS: Final = (
     Kind.LOGS,
     Kind.FAILED_LOGS,
@@ -131,6 +131,24 @@ class PostgresSite:
             self.database.change("INSERT INTO log_end VALUES (:build, 1, 0, 0, '')", build=build)
         if kind is Kind.FAILURES:
             self.fail(build)
+        if kind.stored_as == "samples":
+            self.compare(build, series=1, error=0.01)
+
+    def compare(self, build: int, *, series: int, error: float | None) -> None:
+        """Let a build have a comparison with samples of both sides."""
+        self.database.change(
+            "INSERT INTO comparison (measured_at, build_id, series_id, kind, position, pairs, verdict, error)"
+            " SELECT created_at, id, :series, 0, 0, 8, 'same', :error FROM build WHERE id = :build",
+            build=build,
+            series=series,
+            error=error,
+        )
+        self.database.change(
+            "INSERT INTO result SELECT created_at, id, :series, side, '{1}'"
+            " FROM build CROSS JOIN (VALUES (0), (1)) AS of (side) WHERE id = :build",
+            build=build,
+            series=series,
+        )
 
     def fail(self, build: int, *, is_matched: bool = False) -> None:
         """Let a build have one failure of its own, which a known failure may match."""
@@ -267,6 +285,16 @@ def test_pairs_that_a_build_is_about_to_continue_stay(site: PostgresSite) -> Non
         tx.builds.add(start(tx, post_submit_run()), 0, named("again", sequence=digest))
         assert site.retention.delete_expired(Kind.PAIRS, 90, 9) == 0
     assert site.retention.delete_expired(Kind.PAIRS, 90, 9) == 0
+
+
+@pytest.mark.integration
+def test_samples_from_which_trends_estimate_an_error_stay(site: PostgresSite) -> None:
+    build = site.add_build(days=500)
+    site.compare(build, series=1, error=0.01)
+    site.compare(build, series=2, error=None)
+    assert [site.retention.delete_expired(Kind.SAMPLES, 90, 9) for _ in range(2)] == [1, 0]
+    assert site.database.rows("SELECT DISTINCT series_id FROM result") == [(2,)]
+    assert site.database.value("SELECT count(*) FROM comparison") == 2
 
 
 @pytest.mark.integration

@@ -51,6 +51,14 @@ _PAIRS: Final = f"""
         SELECT FROM build AS b JOIN ({_IN_RUNS}) ON u.build_id = b.id
         WHERE b.sequence_id = s.id AND {_MERGED_RUN}
     ) IS """  # noqa: S608 - put together from constants
+# Only builds that are old enough are looked up: without OFFSET, all comparisons might be read at once.
+_SAMPLES: Final = f"""
+    SELECT b.id, b.finished_at AS at, NOT {_HELD} AS may_go
+    FROM build AS b
+    WHERE EXISTS (
+        SELECT FROM comparison AS k JOIN result AS m USING (build_id, series_id, measured_at)
+        WHERE k.build_id = b.id AND k.measured_at = b.created_at AND k.error IS NOT NULL OFFSET 0
+    ) AND EXISTS (SELECT FROM {_IN_RUNS} WHERE u.build_id = b.id AND {_MERGED_RUN}) IS """  # noqa: S608 - put together from constants
 # A build that known failures matched keeps its failures, because pages show why it did not count.
 _FAILURES: Final = f"""
     SELECT b.id, b.finished_at AS at,
@@ -65,6 +73,8 @@ _RECORDS: Final[Mapping[Kind, str]] = {
     Kind.MERGED_PROGRAMS: f"{_PROGRAMS} true",
     Kind.PAIRS: f"{_PAIRS} NOT true",
     Kind.MERGED_PAIRS: f"{_PAIRS} true",
+    Kind.SAMPLES: f"{_SAMPLES} NOT true",
+    Kind.MERGED_SAMPLES: f"{_SAMPLES} true",
 }
 _DROP_LOGS: Final = (
     "DELETE FROM log_chunk WHERE build_id = ANY (:ids)",
@@ -94,12 +104,20 @@ _DROP_PAIRS: Final = (
     "UPDATE sequence SET digest = concat('retired ', id, ' ', digest) WHERE id = ANY (:ids)",
 )
 _DROP_PROGRAMS: Final = ("DELETE FROM kept_binary WHERE digest = ANY (:ids)",)
+_DROP_SAMPLES: Final = (
+    """
+    DELETE FROM result AS m USING comparison AS k, build AS b
+    WHERE b.id = ANY (:ids) AND k.build_id = b.id AND k.measured_at = b.created_at AND k.error IS NOT NULL
+      AND m.build_id = b.id AND m.measured_at = b.created_at AND m.series_id = k.series_id
+    """,
+)
 _DROP: Final[Mapping[str, tuple[str, ...]]] = {
     "events": ("DELETE FROM event WHERE id = ANY (:ids)",),
     "logs": _DROP_LOGS,
     "failures": _DROP_FAILURES,
     "programs": _DROP_PROGRAMS,
     "pairs": _DROP_PAIRS,
+    "samples": _DROP_SAMPLES,
 }
 # Equal bytes have one artifact, so records of several kinds may name it. All columns with artifacts are here.
 _NAMED: Final = text("""
