@@ -23,7 +23,7 @@ from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from service.wiring.control import Control
 
@@ -53,9 +53,13 @@ def main() -> None:
         PeriodicJob("digests", 600.0, lambda: plane.notices.queue_digests(week_to_tell)),
         PeriodicJob("notices", 10.0, lambda: _notify(plane)),
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
+    )
+    cleaning = (
         PeriodicJob("prune", 600.0, lambda: prune(plane.store, plane.retention, plane.policy)),
         PeriodicJob("artifacts", PART_SECONDS, lambda: _collect(plane)),
     )
+    # They may take minutes, for which no task may wait. What is cut short at the end is done the next time.
+    threading.Thread(target=_run_apart, args=(cleaning, stop), daemon=True).start()
     while not stop.is_set():
         for job in jobs:
             job.run_if_due(time.monotonic())
@@ -88,6 +92,13 @@ class PeriodicJob:
             log.warning("job.postponed", job=self._name, error=str(error))
         except Exception:
             log.exception("job.failed", job=self._name)
+
+
+def _run_apart(jobs: Sequence[PeriodicJob], stop: threading.Event) -> None:
+    while not stop.is_set():
+        for job in jobs:
+            job.run_if_due(time.monotonic())
+        stop.wait(10.0)
 
 
 def _relay(plane: Control) -> None:
