@@ -61,11 +61,6 @@ def create_artifacts(
             raise HTTPException(409, f"the machine {plain(machine, 100)} has no build now", _OWN)
         return token_id
 
-    async def take(sender: _Sender, incoming: IncomingArtifact, waiting: bytearray) -> None:
-        async with sender.turn, unpacking:
-            await run_in_threadpool(incoming.take, bytes(waiting))
-        waiting.clear()
-
     @router.put("/{kind}/{key}", status_code=204)
     async def store(
         request: Request, kind: ArtifactKind, key: str, machine: Annotated[str, _MACHINE]
@@ -75,12 +70,7 @@ def create_artifacts(
         with _counted(senders, token_id) as sender:
             incoming = await run_in_threadpool(stores[kind].receive, key)
             try:
-                waiting = bytearray()
-                async for piece in request.stream():
-                    waiting += piece
-                    if len(waiting) >= _CHUNK_BYTES:
-                        await take(sender, incoming, waiting)
-                await take(sender, incoming, waiting)
+                await _unpack_body(request, incoming, sender, unpacking)
                 # A body may last for hours: the token may be revoked, and the build lost.
                 await authenticate_again(request)
                 await run_in_threadpool(require_lease, request, machine)
@@ -104,6 +94,24 @@ def create_artifacts(
         return StreamingResponse(_pieces(file), headers=headers, media_type="application/gzip")
 
     return router
+
+
+async def _unpack_body(
+    request: Request, incoming: IncomingArtifact, sender: _Sender, unpacking: asyncio.Semaphore
+) -> None:
+    """Unpack the body piece by piece; all pieces of a sender share one turn."""
+    waiting = bytearray()
+
+    async def take() -> None:
+        async with sender.turn, unpacking:
+            await run_in_threadpool(incoming.take, bytes(waiting))
+        waiting.clear()
+
+    async for piece in request.stream():
+        waiting += piece
+        if len(waiting) >= _CHUNK_BYTES:
+            await take()
+    await take()
 
 
 def _require_token(request: Request, machine: str) -> int:
