@@ -1,8 +1,6 @@
 """Add the variant of a launch: a column instead of a part of the pair's number.
 
-Workers of the previous version keep the functions that they call, with variant × 10,000 in the number. Its
-control worker must be stopped, as for every upgrade: it would count pairs of relinks as pairs of the programs
-as built.
+Workers of the previous version keep the functions that they call, with variant × 10,000 in the number.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ revision = "20261122_0200"
 down_revision = "20261122_0100"
 branch_labels = None
 depends_on = None
+needs_stop = "a control worker would count pairs of relinks as pairs of the programs as built"
 
 _ADD_COLUMN = (
     "ALTER TABLE launch DROP CONSTRAINT launch_pkey",

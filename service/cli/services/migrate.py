@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.migrate import admit_machines, migrate
+from service.adapters.postgres.migrate import admit_machines, migrate, pending
 from service.adapters.postgres.stored_servers import move_server
 from service.config import ControlSettings
 from service.domain.values.errors import BadInput, Permanent, Refused
 
+if TYPE_CHECKING:
+    from service.adapters.postgres.migrate import Revision
+
+EXIT_PENDING: Final = 1
+
 
 @click.command()
+@click.option("--check", "is_check", is_flag=True, help="Change nothing; list the missing migrations.")
 @click.option(
     "--machine-password-from",
     metavar="VARIABLE",
@@ -29,11 +36,27 @@ from service.domain.values.errors import BadInput, Permanent, Refused
     metavar="INSTANCE=URL",
     help="Store that a review server has moved to this address, so that the settings may name it.",
 )
-def command(machine_password_from: str | None, administrator_url_from: str | None, move: str | None) -> None:
-    """Update the schema of the database at BENCHGATE_DATABASE_URL; safe to run at any time."""
+@click.pass_context
+def command(
+    ctx: click.Context,
+    machine_password_from: str | None,
+    administrator_url_from: str | None,
+    move: str | None,
+    *,
+    is_check: bool,
+) -> None:
+    """Update the schema of the database at BENCHGATE_DATABASE_URL; safe to run at any time.
+
+    With --check, exit codes: 0 the schema is up to date, 1 migrations are missing, 3 the database does not
+    answer, or a newer version of Benchgate migrated it.
+    """
     settings = ControlSettings()
     if not settings.database_url:
         raise BadInput("BENCHGATE_DATABASE_URL is not set", "settings")
+    if is_check:
+        if machine_password_from or administrator_url_from or move:
+            raise BadInput("write --check without other options", "--check")
+        ctx.exit(_check(pending(settings.database_url)))
     administrator_url = _value_of(administrator_url_from) if administrator_url_from else ""
     try:
         migrate(settings.database_url, administrator_url)
@@ -48,6 +71,20 @@ def command(machine_password_from: str | None, administrator_url_from: str | Non
     if move is not None:
         _move(settings.database_url, move)
     click.echo("the schema is up to date", err=True)
+
+
+def _check(missing: tuple[Revision, ...]) -> int:
+    for each in missing:
+        when = f"stop first: {each.needs_stop}" if each.needs_stop else "while running"
+        click.echo(f"{each.number}  {each.summary} ({when})")
+    if not missing:
+        click.echo("the schema is up to date", err=True)
+        return 0
+    counted = "one migration is" if len(missing) == 1 else f"{len(missing)} migrations are"
+    stop = any(each.needs_stop for each in missing)
+    how = "stop all parts, then run" if stop else "while the version before this one runs, run"
+    click.echo(f"{counted} missing: {how} `benchgate migrate`", err=True)
+    return EXIT_PENDING
 
 
 def _value_of(variable: str) -> str:

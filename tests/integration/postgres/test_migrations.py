@@ -13,11 +13,13 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from click.testing import CliRunner
 
+from service import cli
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.failures.schema import failure
-from service.adapters.postgres.migrate import configured, migrate
-from service.domain.values.errors import Transient
+from service.adapters.postgres.migrate import configured, migrate, pending
+from service.domain.values.errors import Permanent, Transient
 from service.ports.review.changes import SyncCursor
 from tests.support.store_samples import change
 
@@ -72,6 +74,33 @@ def test_migrating_the_newest_schema_changes_nothing(database: Database) -> None
     database.change("INSERT INTO pulse (part, beat_at) VALUES ('here', now())")
     migrate(database.owner_url)
     assert database.value("SELECT count(*) FROM pulse") == 1
+
+
+def test_missing_migrations_are_listed_with_whether_the_service_must_stop(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHGATE_DATABASE_URL", database.owner_url)
+    assert CliRunner().invoke(cli.benchgate, ["migrate", "--check"]).exit_code == 0
+    database.change("UPDATE alembic_version SET version_num = '20261122_0100'")
+    done = CliRunner().invoke(cli.benchgate, ["migrate", "--check"])
+    assert done.exit_code == 1
+    first, second, *_ = done.stdout.splitlines()
+    assert first.startswith("20261122_0200  Add the variant of a launch: a column")
+    assert first.endswith(
+        "(stop first: a control worker would count pairs of relinks as pairs of the programs as built)"
+    )
+    assert second.endswith(" (while running)")
+    assert "stop all parts, then run `benchgate migrate`" in done.stderr
+    assert database.value("SELECT version_num FROM alembic_version") == "20261122_0100"
+
+
+def test_a_database_of_a_newer_version_is_left_alone_and_says_so(database: Database) -> None:
+    database.change("UPDATE alembic_version SET version_num = '20990101_0100'")
+    for refused in (migrate, pending):
+        with pytest.raises(
+            Permanent, match="a newer version of Benchgate migrated the database, to 20990101"
+        ):
+            refused(database.owner_url)
 
 
 def test_processes_that_migrate_at_once_do_it_once(server: Server) -> None:
