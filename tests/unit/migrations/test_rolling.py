@@ -46,7 +46,7 @@ def sql_of(revision: Script) -> str:
 
 
 def breaks(sql: str) -> list[str]:
-    """What the version before would notice of these statements, apart from things that they make."""
+    """List what the version before would notice of these statements, apart from things that they make."""
     plain = " ".join(_COMMENT.sub("", _BODY.sub("''", sql)).split())
     made = set(_MADE.findall(plain))
     actions = [action for statement in plain.split(";") for action in _BETWEEN_ACTIONS.split(statement)]
