@@ -119,7 +119,7 @@ class FakeSite:
     def fail_to_plan(self, run: int, attempts: int) -> None:
         change = self.reading.run(run).run.change_address
         at = datetime(2026, 11, 21, 12, tzinfo=UTC)
-        self.reading.failing.append(FailingStep(Step.PLAN, change, attempts, "no route", at))
+        self.reading.failing.append(FailingStep(Step.PLAN, change, attempts, "no route", at, entity=run))
 
     def decide(self, run: int, vote: int | None) -> None:
         its_run = self.reading.run(run)

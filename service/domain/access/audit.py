@@ -31,6 +31,7 @@ class AuditKind(StrEnum):
     COMPARISON_ENDED = "comparison ended"
     HOST_CLOSED = "host closed"
     HOST_REOPENED = "host reopened"
+    STEP_RETRIED = "step retried"
     TOKEN_CREATED = "token created"
     TOKEN_REVOKED = "token revoked"
     SESSIONS_ENDED = "sessions ended"

@@ -97,7 +97,7 @@ class FailingStep:
 
     ``change`` is the address of its change, if it has one. ``next_at`` is the time of the next try, None if
     the schedule starts the step again. ``event`` is the type of the event that asks for the step; may be
-    empty.
+    empty. ``entity`` is what the step works on; 0 for the steps of the schedule.
     """
 
     step: Step
@@ -107,6 +107,7 @@ class FailingStep:
     next_at: datetime | None
     is_dead: bool = False
     event: str = ""
+    entity: int = 0
 
 
 @dataclass(frozen=True, slots=True)

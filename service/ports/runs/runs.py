@@ -107,5 +107,8 @@ class Runs(Protocol):
     def cancel_check(self, run_id: int) -> None:
         """End an unfinished run because a person asked for it; the service does not start it anew."""
 
-    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
-        """Store a running run without builds that follows a finished one of the same revision."""
+    def follow(self, previous: RunRecord, comment_id: int | None, *, is_planned: bool = True) -> int:
+        """Store a running run without builds that follows an ended one of the same revision.
+
+        One that is not planned is in state planning.
+        """

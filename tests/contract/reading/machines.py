@@ -87,10 +87,11 @@ class MachineReadingContract:
 
     def test_the_condition_lists_what_failed_three_times(self, site: ReadingSite) -> None:
         site.add_change()
-        site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
+        run = site.add_run(state=RunState.PLANNING)
+        site.fail_to_plan(run, 3)
         (failing,) = site.reading.condition().failing_steps
         assert (failing.step, failing.change, failing.attempts) == (Step.PLAN, str(CHANGE), 3)
-        assert (failing.error, failing.is_dead) == ("no route", False)
+        assert (failing.entity, failing.error, failing.is_dead) == (run, "no route", False)
 
     def test_the_condition_counts_the_waiting_builds_of_each_pool(self, site: ReadingSite) -> None:
         site.add_change()

@@ -215,6 +215,16 @@ class TestReruns:
             assert first.patch_set_id is not None
             assert tx.history.newest_check(first.patch_set_id) == tx.runs.lock(following)
 
+    def test_a_run_that_could_not_be_planned_is_followed_by_one_to_plan(
+        self, store: Store, patch_set: int
+    ) -> None:
+        with store.transaction() as tx:
+            start(tx, check_run(patch_set))
+            tx.runs.end(1, RunState.REFUSED)
+            following = tx.runs.lock(tx.runs.follow(tx.runs.lock(1), None, is_planned=False))
+            assert (following.state, following.patch_set_id) == (RunState.PLANNING, patch_set)
+            assert tx.runs.add(check_run(patch_set)) is None
+
     def test_a_repeated_build_has_the_next_number_and_begins_anew(
         self, site: StoreSite, builds: list[int]
     ) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from service.domain.values.identity import ChangeKey
     from service.ports.runs.builds import BuildRecord
     from service.ports.runs.runs import NewRun
+    from tests.support.memory.state import Memory
 
 
 class MemoryRuns(InMemory, Runs):
@@ -70,7 +71,8 @@ class MemoryRuns(InMemory, Runs):
         return False
 
     def lock(self, run_id: int) -> RunRecord:
-        return row(self._m.runs, run_id, "run")
+        run = row(self._m.runs, run_id, "run")
+        return replace(run, is_outdated=_is_outdated(self._m, run))
 
     def start(
         self,
@@ -107,13 +109,15 @@ class MemoryRuns(InMemory, Runs):
         if run.state in UNFINISHED:
             self._m.runs[run_id - 1] = replace(run, state=RunState.CANCELLED, is_called_off=True)
 
-    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
+    def follow(self, previous: RunRecord, comment_id: int | None, *, is_planned: bool = True) -> int:
         number = len(self._m.runs) + 1
+        state = RunState.RUNNING if is_planned else RunState.PLANNING
         self._m.runs.append(
-            replace(previous, id=number, state=RunState.RUNNING, is_called_off=False, previous_id=previous.id)
+            replace(previous, id=number, state=state, is_called_off=False, previous_id=previous.id)
         )
         self._m.created[number] = self._m.clock
-        self._m.planned.add(number)
+        if is_planned:
+            self._m.planned.add(number)
         return number
 
 
@@ -132,15 +136,7 @@ class MemoryRunHistory(InMemory, RunHistory):
             if (run.change, run.kind) == (change, kind)
             and revision in {run.revision, self._m.merged_as.get(run.id)}
         ]
-        return replace(runs[-1], is_outdated=self._is_outdated(runs[-1])) if runs else None
-
-    def _is_outdated(self, run: RunRecord) -> bool:
-        if run.kind is not RunKind.CHECK or run.change is None or run.patch_set_id is None:
-            return False
-        patch_set = self._m.patch_sets[run.patch_set_id - 1]
-        numbers = [each.number for each in self._m.patch_sets if each.change_id == patch_set.change_id]
-        is_open = self._m.changes[run.change].status is ChangeStatus.NEW
-        return not is_open or patch_set.number < max(numbers)
+        return replace(runs[-1], is_outdated=_is_outdated(self._m, runs[-1])) if runs else None
 
     def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
         wanted = (instance, revision, RunKind.CHECK)
@@ -186,3 +182,12 @@ def _is_same(other: RunRecord, run: NewRun) -> bool:
         return (other.instance, other.project, other.branch, other.revision) == commit
     key = "pool" if run.kind.is_for_idle_pools else "patch_set_id"
     return other.state in UNFINISHED and bool(getattr(other, key) == getattr(run, key))
+
+
+def _is_outdated(memory: Memory, run: RunRecord) -> bool:
+    if run.kind is not RunKind.CHECK or run.change is None or run.patch_set_id is None:
+        return False
+    patch_set = memory.patch_sets[run.patch_set_id - 1]
+    numbers = [each.number for each in memory.patch_sets if each.change_id == patch_set.change_id]
+    is_open = memory.changes[run.change].status is ChangeStatus.NEW
+    return not is_open or patch_set.number < max(numbers)

@@ -23,7 +23,7 @@ _FAILING: Final = text(f"""
 WITH failing AS (
     SELECT s.task, coalesce(e.instance, c.instance) AS instance, coalesce(e.change, c.number) AS change,
            s.attempts, s.last_error, CASE WHEN NOT own.is_periodic THEN s.next_at END AS next_at,
-           s.is_dead AND NOT own.is_periodic AS is_dead, coalesce(e.type, '') AS event
+           s.is_dead AND NOT own.is_periodic AS is_dead, coalesce(e.type, '') AS event, s.entity
     FROM setback AS s
     CROSS JOIN LATERAL (SELECT s.task = ANY(cast(:periodic AS text[])) AS is_periodic) AS own
     LEFT JOIN event AS e ON s.task = 'handle_event' AND e.id = s.entity
@@ -48,7 +48,7 @@ WITH failing AS (
     )
     UNION ALL
     SELECT 'deliver', payload ->> 'instance', (payload ->> 'number')::integer, attempts, last_error, next_at,
-           false, ''
+           false, '', 0
     FROM outbox WHERE kind = 'review' AND state = 'pending' AND attempts >= :tries AND last_error IS NOT NULL
 )
 SELECT failing.task,
@@ -57,7 +57,7 @@ SELECT failing.task,
                THEN failing.instance || '~' || failing.change ELSE cast(failing.change AS text) END
        END AS change,
        failing.attempts, failing.last_error, shown.it AS is_shown, failing.next_at, failing.is_dead,
-       failing.event
+       failing.event, failing.entity
 FROM failing
 LEFT JOIN change AS c ON c.instance = failing.instance AND c.number = failing.change
 -- An error may name what the change, or the branch without one, hides.
@@ -88,6 +88,7 @@ def failing_steps(
             row.next_at,
             row.is_dead,
             row.event,
+            row.entity,
         )
         for row in connection.execute(_FAILING, values)
     )

@@ -133,8 +133,9 @@ class PostgresRuns(Connected, Runs):
         self._execute(ended.values(state=state, finished_at=func.now(), **values))
 
     @override
-    def follow(self, previous: RunRecord, comment_id: int | None) -> int:
-        new = {"state": RunState.RUNNING.value, "previous_id": previous.id, "asked_by": comment_id}
+    def follow(self, previous: RunRecord, comment_id: int | None, *, is_planned: bool = True) -> int:
+        state = RunState.RUNNING if is_planned else RunState.PLANNING
+        new = {"state": state.value, "previous_id": previous.id, "asked_by": comment_id}
         columns = (*(t.run.c[name] for name in _COPIED), *map(literal, new.values()))
         copied = select(*columns).where(t.run.c.id == previous.id)
         statement = insert(t.run).from_select([*_COPIED, *new], copied)
