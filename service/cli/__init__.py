@@ -57,6 +57,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Import Google Benchmark JSON of earlier commits.",
         ),
         "reconcile": ("operating.reconcile", "Check every open change once, now."),
+        "retry": ("operating.retry", "List steps that failed, and retry them."),
         "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
     }
 )

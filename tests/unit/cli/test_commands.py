@@ -22,7 +22,7 @@ def test_the_help_lists_each_command_once_in_its_group() -> None:
         ["up", "serve", "worker", "schedule", "listen", "migrate"],
         [
             *("report", "token", "audit", "machine", "prune", "backup", "restore"),
-            *("backfill", "import", "reconcile", "replay"),
+            *("backfill", "import", "reconcile", "retry", "replay"),
         ],
     ]
 
