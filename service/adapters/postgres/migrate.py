@@ -49,13 +49,14 @@ def migrate(url: str, administrator_url: str = "") -> None:
         Refused: the database does not let the administrator in.
         Transient: the database cannot be reached, or a transaction holds a table; nothing was changed.
     """
+    missing = pending(url)
     if administrator_url:
         protect_audit(
             make_url(administrator_url)
             .set(database=make_url(url).database)
             .render_as_string(hide_password=False)
         )
-    if pending(url):
+    if missing:
         with translated():
             command.upgrade(configured(url), NEWEST)
 
