@@ -24,7 +24,7 @@ def upgrade() -> None:
     op.execute("ALTER TABLE change ADD COLUMN owner_account text NOT NULL DEFAULT ''")
     op.execute("""
     ALTER TABLE build
-        ADD COLUMN owner text NOT NULL DEFAULT '',
+        ADD COLUMN queued_for text NOT NULL DEFAULT '',
         ADD COLUMN usual double precision,
         ADD COLUMN turn timestamptz NOT NULL DEFAULT now()
     """)
@@ -35,7 +35,7 @@ def upgrade() -> None:
     """)
     op.execute("CREATE INDEX build_turn ON build (pool, priority, turn, id) WHERE state = 'queued'")
     op.execute("""
-    CREATE INDEX build_of_owner ON build (pool, owner) WHERE state <> 'finished' AND state <> 'executed'
+    CREATE INDEX build_of_owner ON build (pool, queued_for) WHERE state <> 'finished' AND state <> 'executed'
     """)
     op.execute(_FUNCTIONS.read_text(encoding="utf-8"))
     op.execute("DROP INDEX build_queue")
@@ -48,5 +48,5 @@ def downgrade() -> None:
     op.execute("CREATE INDEX build_queue ON build (pool, priority, id) WHERE state = 'queued'")
     op.execute("DROP INDEX build_of_owner")
     op.execute("DROP INDEX build_turn")
-    op.execute("ALTER TABLE build DROP COLUMN turn, DROP COLUMN usual, DROP COLUMN owner")
+    op.execute("ALTER TABLE build DROP COLUMN turn, DROP COLUMN usual, DROP COLUMN queued_for")
     op.execute("ALTER TABLE change DROP COLUMN owner_account")

@@ -220,7 +220,7 @@ build: Final = Table(
     *_texts("job", "kind", "pool", "state"),
     Column("number", Integer, nullable=False),
     Column("priority", SmallInteger, nullable=False),
-    *_optional_texts("phase", "url", "log_url", "reported", "owner"),
+    *_optional_texts("phase", "url", "log_url", "reported", "queued_for"),
     Column("usual", Float),  # seconds that the job takes; null: not known
     _moment("turn"),
     Column("attempt", Integer, nullable=False, server_default=text("0")),

@@ -72,9 +72,10 @@ _BUILD_COLUMNS: Final = f"""
     coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{{}}') AS groups,
     b.spec -> 'config' AS configuration, b.spec ->> 'kind' AS run_kind, b.is_exclusive,
     b.turn > now() AS is_passed,
-    CASE WHEN b.state = 'queued' AND b.owner <> '' THEN (
+    CASE WHEN b.state = 'queued' AND b.queued_for <> '' THEN (
         SELECT cast(count(*) AS integer) FROM build AS q
-        WHERE q.state = 'queued' AND q.pool = b.pool AND q.owner = b.owner AND NOT q.cancel_requested
+        WHERE q.state = 'queued' AND NOT q.cancel_requested
+          AND q.pool = b.pool AND q.queued_for = b.queued_for
           AND ({TURN_ORDER.format("q")}) < ({TURN_ORDER.format("b")}) AND {visible_build("q.id")}
     ) ELSE 0 END AS behind
 """  # noqa: S608 - put together from constants

@@ -40,7 +40,7 @@ _WORK: Final = text(f"""
 SELECT whose.owner, usual.seconds, (
     SELECT coalesce(sum(coalesce(own.usual, {UNKNOWN_SECONDS})), 0) FROM build AS own
     WHERE own.state <> 'finished' AND own.state <> 'executed' AND NOT own.cancel_requested
-      AND own.pool = :pool AND own.owner = whose.owner AND own.owner <> ''
+      AND own.pool = :pool AND own.queued_for = whose.owner AND own.queued_for <> ''
       AND (EXISTS (
           SELECT FROM run_build JOIN run ON run.id = run_build.run_id
           WHERE run_build.build_id = own.id AND run.{t.UNFINISHED_RUN}
@@ -69,7 +69,7 @@ def turn_of(
     *,
     is_asked: bool = False,
 ) -> dict[str, Any]:
-    """Return the columns ``owner``, ``usual`` and ``turn`` of a build that a run queues now.
+    """Return the columns ``queued_for``, ``usual`` and ``turn`` of a build that a run queues now.
 
     ``kind`` is that of the run; ``is_asked``: a person asked for the build again.
     """
@@ -78,4 +78,4 @@ def turn_of(
     is_merged = kind == RunKind.POST_SUBMIT
     ahead = turn_ahead(found.work, found.seconds, is_asked=is_asked, is_merged=is_merged)
     turn = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, ahead)
-    return {"owner": found.owner, "usual": found.seconds, "turn": turn}
+    return {"queued_for": found.owner, "usual": found.seconds, "turn": turn}

@@ -100,13 +100,14 @@ def test_machines_pages_and_hints_take_builds_in_the_order_of_their_turns(databa
 def test_a_recheck_of_a_build_of_the_version_before_is_work_of_its_changes_owner(database: Database) -> None:
     store = PostgresStore(database.owner)
     builds = [add(store, number, Drawn(f"{number}", "other", is_merged=False)) for number in range(1, 5)]
-    database.change("UPDATE build SET owner = '', usual = NULL")
+    database.change("UPDATE build SET queued_for = '', usual = NULL")
     database.change("UPDATE build SET state = 'finished' WHERE id = ANY(:ids)", ids=builds[:2])
     database.change("DELETE FROM run_build WHERE build_id = :build", build=builds[1])
     with store.transaction() as tx:
         again = [tx.builds.repeat(tx.builds.lock(build), None, 3600.0) for build in builds[:2]]
     found = database.rows(
-        "SELECT owner, extract(epoch FROM turn - created_at) FROM build WHERE id = ANY(:ids) ORDER BY id",
+        "SELECT queued_for, extract(epoch FROM turn - created_at) FROM build WHERE id = ANY(:ids)"
+        " ORDER BY id",
         ids=again,
     )
     assert found == [("review~1", UNKNOWN_SECONDS / 4), ("", UNKNOWN_SECONDS / 4)]
