@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import io
+import os
 import socket
 import subprocess
 import sys
@@ -41,6 +42,8 @@ ROOT: Final = Path(__file__).parents[2]
 COMMIT, REVISION = Path(__file__).with_name("previous_version").read_text(encoding="utf-8").split()
 PACKAGES: Final = ("service", "dashboards", "workers", "migrations")
 PHASES: Final = "SELECT split_part(phase, ',', 1) FROM build ORDER BY id"
+ENOUGH: Final = 100  # of about 200 statements; the others have parameters of unknown types
+PAGES: Final = ("/", "/changes/1/1", "/machines", "/api/v1/changes/1/patch-sets/1", "/api/v1/queue")
 TROUBLE: Final = ("Traceback", "step.failed", "job.failed", "step.postponed")
 
 
@@ -108,10 +111,28 @@ def send(site: Site, event: bytes) -> None:
         assert answer.status == 204
 
 
+def read_pages(site: Site) -> None:
+    """Read pages of changes, builds and machines."""
+    for page in PAGES:
+        with urllib.request.urlopen(site.base_url + page, timeout=20) as answer:
+            assert answer.status == 200
+
+
+def planned(tree: Path, site: Site) -> set[str]:
+    """The statements of the version in a tree that the database can plan."""
+    argv = [sys.executable, str(Path(__file__).with_name("explain_statements.py")), url_of(site)]
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tree)}
+    done = subprocess.run(argv, cwd=tree, env=env, check=True, capture_output=True, text=True, timeout=60)
+    return set(done.stdout.splitlines())
+
+
+def url_of(site: Site) -> str:
+    return make_url(site.database_url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
 def rows(site: Site, query: LiteralString) -> list[tuple[Any, ...]]:
     """The rows of a query that both schemas answer."""
-    url = make_url(site.database_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(url) as connection:
+    with psycopg.connect(url_of(site)) as connection:
         return connection.execute(query).fetchall()
 
 
@@ -122,6 +143,8 @@ def test_builds_and_votes_go_on_while_each_part_is_upgraded(tmp_path: Path) -> N
     with servers(home, project) as (site, administrator_url), ExitStack() as stack:
         migrate_by(old, site, administrator_url)
         assert rows(site, "SELECT version_num FROM alembic_version") == [(REVISION,)]
+        statements = planned(old, site)
+        assert len(statements) > ENOUGH
         machine, control = stack.enter_context(Supervisor()), stack.enter_context(Supervisor())
         control.start(*parts(site, old, "web", "control", "schedule"))
         machine.start(*parts(site, old, "machine"))
@@ -129,7 +152,9 @@ def test_builds_and_votes_go_on_while_each_part_is_upgraded(tmp_path: Path) -> N
         send(site, project.propose(2, {"note.txt": "nothing to do with time"}).event())
         control.run(lambda: rows(site, PHASES) == [("build patch",), ("",)])
 
+        read_pages(site)
         migrate(site.database_url)
+        read_pages(site)
         running = RunningSite(site, control, project)
         stack.callback(running.plane.close)
         assert [running.wait_for_vote(number) for number in (1, 2)] == [-1, 1]
@@ -146,6 +171,7 @@ def test_builds_and_votes_go_on_while_each_part_is_upgraded(tmp_path: Path) -> N
         send(site, project.propose(5, {"time.txt": "130"}).event())
         assert running.wait_for_vote(5) == -1
 
+        assert statements - planned(old, site) == set()
         assert [len(running.messages(number)) for number in range(1, 6)] == [1] * 5
         assert rows(site, "SELECT attempt FROM build") == [(1,)] * 5
     logs = {path.name: path.read_text(encoding="utf-8") for path in (home / "log").iterdir()}
