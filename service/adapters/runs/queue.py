@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from celery import Celery
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 from typing_extensions import override
 
 from service.domain.values.errors import Transient
@@ -63,3 +64,13 @@ class CeleryQueue(Queue):
             self._app.send_task(task.celery_name, args=[entity], queue=queue, retry=False, ignore_result=True)
         except (OperationalError, OSError) as error:
             raise Transient(f"the broker did not accept a task: {error}") from error
+
+    @override
+    def waiting(self) -> int:
+        try:
+            with self._app.connection_for_write() as connection:
+                connection.ensure_connection(max_retries=1, timeout=2)
+                channel: Any = connection.default_channel  # Kombu does not declare its client
+                return int(channel.client.llen(CONTROL_QUEUE))
+        except (OperationalError, RedisError, OSError) as error:
+            raise Transient(f"the broker did not count the tasks: {error}") from error

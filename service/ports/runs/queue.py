@@ -48,6 +48,9 @@ class Queue(Protocol):
     def send(self, task: Task, entity: int, pool: str) -> None:
         """Hint at an entity; ``pool`` is ``control`` or a pool of machines."""
 
+    def waiting(self) -> int:
+        """Return how many hints wait for a worker of the control plane."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hint:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 CONTROL: Final = "control"
 STALLED_AFTER: Final = 5.0  # seconds; a task that is not lost arrives within a fraction of one
+# Of hints that wait for the control plane: behind more of them a step is late, and its task is not lost.
+# If all tasks of a backlog were published every time, workers would do little else than drop repetitions.
+BACKLOG: Final = 20
 
 
 def relay_hints(upkeep: Hints, queue: Queue) -> int:
@@ -42,8 +45,9 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
         upkeep.drop_unwanted_builds()
         for build_id in upkeep.cancelled_builds():
             give_up(store, build_id, CANCELLED)
-        for task, entity in upkeep.stalled(STALLED_AFTER):
-            queue.send(task, entity, CONTROL)
+        if stalled := upkeep.stalled(STALLED_AFTER):
+            for task, entity in stalled[: max(0, BACKLOG - queue.waiting())]:
+                queue.send(task, entity, CONTROL)
         for pool, build_id in upkeep.idle_pools(STALLED_AFTER):
             queue.send(Task.EXECUTE, build_id, pool)
 

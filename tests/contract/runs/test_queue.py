@@ -16,3 +16,5 @@ class TestQueue:
         for task in (Task.PLAN, Task.EXECUTE):
             with pytest.raises(Transient):
                 queue.send(task, 1, "perf")
+        with pytest.raises(Transient):
+            queue.waiting()

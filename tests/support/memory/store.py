@@ -100,3 +100,8 @@ class MemoryQueue(Queue):
         if self.is_down:
             raise Transient("the broker does not answer")
         self.sent.append((task, entity, pool))
+
+    def waiting(self) -> int:
+        if self.is_down:
+            raise Transient("the broker does not answer")
+        return sum(not task.is_for_machines for task, _, _ in self.sent)

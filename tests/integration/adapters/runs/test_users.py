@@ -98,6 +98,7 @@ def test_a_worker_takes_hints_with_the_user_of_its_plane(
         return len(re.findall(rf"Task {task.celery_name}\[\S+\] received", log.read_text()))
 
     queue.send(task, 1, pool)
+    assert queue.waiting() == (pool == "control")
     with running_worker(pool, broker.url(user), log):
         assert eventually(lambda: taken() == 1), log.read_text()
         queue.send(task, 2, pool)  # now the worker waits in the server

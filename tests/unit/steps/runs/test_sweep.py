@@ -7,7 +7,7 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task
 from service.steps.runs.plan_run import QUEUED_AT_MOST
-from service.steps.runs.sweep import CONTROL, ask_for_heartbeats, relay_hints, sweep
+from service.steps.runs.sweep import BACKLOG, CONTROL, ask_for_heartbeats, relay_hints, sweep
 from tests.support.memory.store import MemoryQueue
 from tests.support.memory.upkeep import LEASE_SECONDS
 from tests.support.review.changes import Service, change_at
@@ -73,6 +73,19 @@ class TestSweep:
         sweep(service.store, service.store, queue)
 
         assert queue.sent == [(Task.HANDLE_EVENT, event, CONTROL), (Task.EXECUTE, 1, "perf")]
+
+    def test_a_backlog_is_not_published_again_and_again(self, service: Service) -> None:
+        queue = MemoryQueue()
+        with service.store.transaction() as tx:
+            for number in range(3 * BACKLOG):
+                tx.events.add("gerrit", b"%d" % number, "patchset-created", number, b"{}")
+        service.store.wait(6.0)
+        for _ in range(3):
+            sweep(service.store, service.store, queue)
+            assert queue.waiting() == BACKLOG
+        del queue.sent[: BACKLOG // 2]
+        sweep(service.store, service.store, queue)
+        assert queue.waiting() == BACKLOG
 
     @pytest.mark.parametrize("attempt", range(1, MAX_ATTEMPTS))
     def test_a_build_of_a_lost_machine_is_queued_again(self, service: Service, attempt: int) -> None:
