@@ -25,10 +25,13 @@ from service.wiring.logs import log_as_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from service.ports.runs.decisions import DueReviews
+    from service.ports.runs.queue import Queue
     from service.wiring.control import Control
 
 log = structlog.get_logger()
 _ALL_SECONDS: Final = 1800.0
+BETWEEN_DELIVERIES: Final = 0.5  # seconds
 
 
 def main() -> None:
@@ -39,8 +42,10 @@ def main() -> None:
         signal.signal(number, lambda *_: stop.set())
     settings = ControlSettings()
     plane = build_control(settings)
+    deliveries = Deliveries(tuple(plane.servers), plane.upkeep, plane.queue)
     jobs = (
-        PeriodicJob("relay", 0.0, lambda: _relay(plane)),
+        PeriodicJob("relay", 0.0, lambda: relay_hints(plane.upkeep, plane.queue)),
+        PeriodicJob("deliver", 0.0, lambda: deliveries.ask(time.monotonic())),
         PeriodicJob("sweep", 2.0, lambda: _sweep(plane)),
         PeriodicJob("reconcile", settings.reconcile_seconds, lambda: _reconcile(plane, is_full=False)),
         PeriodicJob("reconcile all", _ALL_SECONDS, lambda: _reconcile(plane, is_full=True)),
@@ -101,12 +106,27 @@ def _run_apart(jobs: Sequence[PeriodicJob], stop: threading.Event) -> None:
         stop.wait(10.0)
 
 
-def _relay(plane: Control) -> None:
-    relay_hints(plane.upkeep, plane.queue)
-    # One task for each review server, so that none waits for another that does not answer.
-    for place, instance in enumerate(plane.servers):
-        if plane.upkeep.due_reviews(instance):
-            plane.queue.send(Task.DELIVER, place, "")
+class Deliveries:
+    """Ask for the delivery of due reviews, at most twice a second: one task delivers all of them.
+
+    Args:
+        instances: the review servers; a task names one by its place.
+        reviews: tells which have due reviews.
+        queue: gets the tasks.
+    """
+
+    def __init__(self, instances: Sequence[str], reviews: DueReviews, queue: Queue) -> None:
+        self._instances = instances
+        self._reviews = reviews
+        self._queue = queue
+        self._next_at: dict[int, float] = {}  # by place
+
+    def ask(self, now: float) -> None:
+        """Send a task for each review server, so that none waits for another that does not answer."""
+        for place, instance in enumerate(self._instances):
+            if now >= self._next_at.get(place, now) and self._reviews.due_reviews(instance):
+                self._queue.send(Task.DELIVER, place, "")
+                self._next_at[place] = now + BETWEEN_DELIVERIES
 
 
 def _read_bugs(plane: Control) -> None:
