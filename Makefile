@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-real bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
+.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -119,6 +119,10 @@ bench-power: .venv/dev.stamp ## simulate power against machine time and false al
 
 bench-queue: .venv/dev.stamp ## simulate how long builds wait in different orders of the queue, beside stacks of thirty changes
 	@$(BIN)/python -m bench.simulations.queue
+
+bench-fleet: .venv/dev.stamp ## run 200 simulated machines in 10 pools against the whole control plane for 15 minutes (ARGS="--minutes 2 --load 0.2": less)
+	@$(BIN)/python -m bench.fleet $(ARGS)
+
 bench-first-day: .venv/dev.stamp ## simulate -1 on a machine without a history, with and without a control
 	@$(BIN)/python -m bench.simulations.first_day
 

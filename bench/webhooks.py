@@ -67,9 +67,7 @@ def web_part() -> Iterator[int]:
 @contextmanager
 def serving(home: Path, database_url: str) -> Iterator[int]:
     """Start the web part on a database; its port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     settings = {
         "BENCHGATE_HOME": str(home),
         "BENCHGATE_DATABASE_URL": database_url,
@@ -83,6 +81,13 @@ def serving(home: Path, database_url: str) -> Iterator[int]:
             yield port
         finally:
             web.terminate()
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _wait_for(port: int) -> None:
