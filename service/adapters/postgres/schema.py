@@ -157,7 +157,9 @@ run: Final = Table(
     Column("patch_set_id", ForeignKey(patch_set.c.id)),
     *_texts("kind", "state", "instance", "project", "branch", "revision"),
     *(Column(name, CleanText) for name in ("parent", "tree", "parent_tree")),
-    *_optional_texts("subject", "author", "reason", "pool", "ended_by", "merged_as", "requested_by"),
+    *_optional_texts(
+        "subject", "author", "reason", "pool", "machine", "ended_by", "merged_as", "requested_by"
+    ),
     Column("label", CleanText, nullable=False, server_default=text("'Verified'::text")),
     _moment("created_at"),
     Column("finished_at", _MOMENT),
@@ -220,7 +222,7 @@ build: Final = Table(
     *_texts("job", "kind", "pool", "state"),
     Column("number", Integer, nullable=False),
     Column("priority", SmallInteger, nullable=False),
-    *_optional_texts("phase", "url", "log_url", "reported", "queued_for"),
+    *_optional_texts("phase", "url", "log_url", "reported", "queued_for", "for_machine"),
     Column("usual", Float),  # seconds that the job takes; null: not known
     _moment("turn"),
     Column("attempt", Integer, nullable=False, server_default=text("0")),

@@ -23,7 +23,7 @@ class NewBuild:
     """A build to be queued, or stored as finished at once if ``outcome`` is given.
 
     A build of another CI is not queued. Without a ``sequence`` a build shares no pairs. An exclusive
-    build has its host to itself.
+    build has its host to itself. Only ``for_machine`` claims it; empty: any machine of the pool.
     """
 
     job: str
@@ -37,6 +37,7 @@ class NewBuild:
     is_exclusive: bool = True
     outcome: Outcome | None = None
     causes: Sequence[str] = ()
+    for_machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class NewRun:
     subject: str = ""
     author: str = ""
     pool: str = ""  # builds only this pool's jobs; empty: all
+    machine: str = ""  # of a calibration: the machine of the pool that it is for; empty: any
     parent: str | None = None  # of an anchor: the commit to compare with; of others, git says it
     previous_id: int | None = None  # of kind longer: the run before; of an anchor: the range that it narrows
     requested_by: str = ""  # who asked for an anchor: an account, or an operator; empty: nobody
@@ -33,7 +34,7 @@ class NewRun:
 class RunRecord:
     """A stored run. ``change`` and ``ref`` are None if it belongs to no patch set.
 
-    Only jobs of ``pool`` are built; empty: all. ``is_called_off``: a person ended it.
+    Only jobs of ``pool`` are built, by ``machine``; empty: all, by any. ``is_called_off``: a person ended it.
     ``is_outdated``: the run checks a patch set that is not the current one of an open change.
     ``previous_id`` and ``committed_at`` are as in :class:`NewRun`.
     """
@@ -51,6 +52,7 @@ class RunRecord:
     change: ChangeKey | None
     ref: str | None
     pool: str = ""
+    machine: str = ""
     is_called_off: bool = False
     is_outdated: bool = False
     previous_id: int | None = None

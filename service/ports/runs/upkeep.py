@@ -52,13 +52,16 @@ class StalledWork(Protocol):
 
 
 class Calibrations(Protocol):
-    """Calibrations of pools that have nothing else to do."""
+    """Calibrations of machines that have nothing else to do."""
 
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
-        """Return idle pools' benchmark jobs of branches checked in the last ``asked_within`` seconds."""
+        """Return idle machines' benchmark jobs of branches checked in the last ``asked_within`` seconds.
+
+        Of the idle machines of a pool with several machines, one is left out: it stays free.
+        """
 
     def preempt_calibrations(self) -> Sequence[int]:
-        """Request the end of running calibrations that other builds wait for; return their ids."""
+        """Request the end of as many running calibrations as other builds wait for; return their ids."""
 
 
 class StepFailures(Protocol):

@@ -1,4 +1,4 @@
-"""Calibrate: an idle pool measures a branch against itself."""
+"""Calibrate: an idle machine measures a branch against itself."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 
 def calibrate(store: Store, upkeep: Calibrations, source_of: Callable[[str], Source]) -> int:
-    """Start a calibration in every idle pool that needs one, and return how many were started.
+    """Start a calibration on every idle machine that needs one, and return how many were started.
 
     ``source_of`` returns the mirrors of a review server's projects. It raises Permanent for a server that is
     not configured any more; nothing of it is measured.
 
-    A pool has at most one unfinished calibration. If a branch is gone, or its project file no longer asks for
-    a calibration, the pool's next branch gets its turn.
+    A machine has at most one unfinished calibration. If a branch is gone, or its project file no longer asks
+    for a calibration, the machine's next branch gets its turn.
 
     Raises:
         Transient: a branch could not be fetched; all other branches were processed.
     """
-    served: set[str] = set()
+    served: set[tuple[str, str]] = set()  # pools and machines
     started = 0
     fault: Transient | None = None
-    for branch, jobs in due_branches(upkeep.idle_jobs(ASKED_WITHIN)).items():
-        if branch.pool in served:
+    for (branch, machine), jobs in due_branches(upkeep.idle_jobs(ASKED_WITHIN)).items():
+        if (branch.pool, machine) in served:
             continue
         try:
             source = source_of(branch.instance)
@@ -48,8 +48,8 @@ def calibrate(store: Store, upkeep: Calibrations, source_of: Callable[[str], Sou
             fault = error
             continue
         if head is not None:
-            served.add(branch.pool)
-            started += _start(store, branch, head)
+            served.add((branch.pool, machine))
+            started += _start(store, branch, machine, head)
     if fault is not None:
         raise fault
     return started
@@ -66,8 +66,9 @@ def _head(source: Source, key: BranchKey, jobs: Collection[str]) -> str | None:
     return None
 
 
-def _start(store: Store, key: BranchKey, head: str) -> bool:
-    subject = f"Calibration of pool {key.pool}: {key.branch} against itself"
-    run = run_of_pool(RunKind.CALIBRATION, key, head, subject)
+def _start(store: Store, key: BranchKey, machine: str, head: str) -> bool:
+    where = f"{machine} in pool {key.pool}" if machine else f"pool {key.pool}"
+    subject = f"Calibration of {where}: {key.branch} against itself"
+    run = run_of_pool(RunKind.CALIBRATION, key, head, subject, machine=machine)
     with store.transaction() as tx:
         return start_run(tx.runs, tx.outbox, run)

@@ -35,9 +35,14 @@ def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> N
 
 
 def run_of_pool(
-    kind: RunKind, key: BranchKey, revision: str, subject: str, parent: str | None = None
+    kind: RunKind,
+    key: BranchKey,
+    revision: str,
+    subject: str,
+    parent: str | None = None,
+    machine: str = "",
 ) -> NewRun:
-    """Make a run of an idle pool on a commit of a branch; ``parent`` as in :class:`NewRun`."""
+    """Make a run of an idle pool on a commit of a branch; the others as in :class:`NewRun`."""
     return NewRun(
         kind=kind,
         patch_set_id=None,
@@ -47,6 +52,7 @@ def run_of_pool(
         revision=revision,
         subject=subject,
         pool=key.pool,
+        machine=machine,
         parent=parent,
     )
 

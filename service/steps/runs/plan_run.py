@@ -191,7 +191,8 @@ def _place(
         adopted = builds.adopt(run, position, spec.shared_sequence, DEADLINE, QUEUED_AT_MOST)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    build_id = builds.add(run.id, position, new_build(spec, ended))
+    new = replace(new_build(spec, ended), for_machine=run.machine)
+    build_id = builds.add(run.id, position, new)
     if ended is None and not spec.job.kind.is_external:
         outbox.queue_task(Task.EXECUTE, build_id)
     return ended is None

@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 
 CONFIG: Final[Mapping[str, Any]] = {"kind": "benchmark"}
 IDLE_JOB: Final = IdleJob(
-    BranchKey("perf", "review", "kv_engine", "master"), "cv-perf", CONFIG, since=None, pairs=0, sessions=0
+    BranchKey("perf", "review", "kv_engine", "master"),
+    "cv-perf",
+    CONFIG,
+    since=None,
+    pairs=0,
+    sessions=0,
+    machine="perf-01",
 )
 _TOKEN: Final = NewToken(
     name="ci", scopes=frozenset(), lifetime=timedelta(days=30), created_by="alice on perf-01"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -281,10 +282,11 @@ class TestCalibrations:
         queue(site.store, named("idle", spec={"kind": request.param}))
         return site.claim()
 
-    def add(self, store: Store, *, kind: str = "check", pool: str = "perf") -> None:
+    def add(self, store: Store, *, kind: str = "check", pool: str = "perf", job: str = "waiting") -> None:
         with store.transaction() as tx:
-            build = named("waiting", spec={"kind": kind}, pool=pool)
-            tx.builds.add(start(tx, post_submit_run()), 0, build)
+            build = named(job, spec={"kind": kind}, pool=pool)
+            run = replace(post_submit_run(), branch=job)
+            tx.builds.add(start(tx, run), 0, build)
 
     def test_a_calibration_that_a_build_waits_for_is_asked_to_end_once(
         self, site: StoreSite, calibrating: int
@@ -303,6 +305,15 @@ class TestCalibrations:
         assert site.upkeep.preempt_calibrations() == []
         site.register("perf-02", obstacle="steal of 20 %")
         assert site.upkeep.preempt_calibrations() == [calibrating]
+
+    def test_only_as_many_as_builds_wait_are_asked_to_end_the_youngest_first(self, site: StoreSite) -> None:
+        queue(site.store, *(named(f"idle{n}", spec={"kind": "calibration"}) for n in range(3)))
+        held = [site.claim(f"perf-{n:02}") for n in range(3)]
+        self.add(site.store)
+        assert site.upkeep.preempt_calibrations() == held[2:]
+        assert site.upkeep.preempt_calibrations() == []
+        self.add(site.store, job="second")
+        assert site.upkeep.preempt_calibrations() == held[1:2]
 
     @pytest.mark.parametrize(
         ("kind", "pool"), [("calibration", "perf"), ("anchor", "perf"), ("check", "lint")]

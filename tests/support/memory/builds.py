@@ -60,9 +60,8 @@ class MemoryBuilds(InMemory, Builds):
                 created_at=self._m.now,
             )
         )
-        self._m.waiting[number] = self._waiting(
-            build.pool, build.priority, build.deadline_seconds, owner, turn
-        )
+        waiting = self._waiting(build.pool, build.priority, build.deadline_seconds, owner, turn)
+        self._m.waiting[number] = replace(waiting, for_machine=build.for_machine)
         self._place(run_id, position, number)
         return number
 

@@ -53,6 +53,7 @@ class MemoryRuns(InMemory, Runs):
                 change=change,
                 ref=ref,
                 pool=run.pool,
+                machine=run.machine,
                 committed_at=run.committed_at,
             )
         )
@@ -180,8 +181,8 @@ def _is_same(other: RunRecord, run: NewRun) -> bool:
     if run.kind is RunKind.POST_SUBMIT:
         commit = (run.instance, run.project, run.branch, run.revision)
         return (other.instance, other.project, other.branch, other.revision) == commit
-    key = "pool" if run.kind.is_for_idle_pools else "patch_set_id"
-    return other.state in UNFINISHED and bool(getattr(other, key) == getattr(run, key))
+    keys = ("pool", "machine") if run.kind.is_for_idle_pools else ("patch_set_id",)
+    return other.state in UNFINISHED and all(getattr(other, key) == getattr(run, key) for key in keys)
 
 
 def _is_outdated(memory: Memory, run: RunRecord) -> bool:

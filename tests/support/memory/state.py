@@ -73,6 +73,7 @@ class Waiting:
     since: float
     owner: str
     turn: float
+    for_machine: str = ""
 
     @property
     def order(self) -> tuple[int, float]:

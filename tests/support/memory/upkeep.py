@@ -54,7 +54,13 @@ class MemoryUpkeep(Upkeep):
         waiting = self.memory.waiting
         queued = (each for each in self.memory.builds if each.state is BuildState.QUEUED)
         build = min(
-            (each for each in queued if waiting[each.id].pool == pool and not each.cancel_requested),
+            (
+                each
+                for each in queued
+                if waiting[each.id].pool == pool
+                and waiting[each.id].for_machine in {"", machine}
+                and not each.cancel_requested
+            ),
             key=lambda each: (waiting[each.id].order, each.id),
         )
         self.memory.leases[build.id] = Lease(machine, self.memory.clock + LEASE_SECONDS)
@@ -256,17 +262,20 @@ class MemoryUpkeep(Upkeep):
 
     def preempt_calibrations(self) -> Sequence[int]:
         found = []
-        for number in sorted(self.memory.leases):
-            build, pool = self.memory.builds[number - 1], self.memory.waiting[number].pool
-            is_calibration = build.spec.get("kind") in _IDLE
+        held = [self.memory.builds[number - 1] for number in self.memory.leases]
+        idle = [build for build in held if build.spec.get("kind") in _IDLE]
+        for pool in {self.memory.waiting[build.id].pool for build in idle}:
+            own = [build for build in idle if self.memory.waiting[build.id].pool == pool]
+            own.sort(key=lambda build: (build.cancel_requested, build.id), reverse=True)
             is_free = any(self._is_idle(machine) for machine in self._seen(pool))
-            if is_calibration and not build.cancel_requested and not is_free and self._is_wanted(pool):
-                self.update(number, cancel_requested=True)
-                found.append(number)
-        return found
+            for build in own[: 0 if is_free else self._wanting(pool)]:
+                if not build.cancel_requested:
+                    self.update(build.id, cancel_requested=True)
+                    found.append(build.id)
+        return sorted(found)
 
-    def _is_wanted(self, pool: str) -> bool:
-        return any(
+    def _wanting(self, pool: str) -> int:
+        return sum(
             each.state is BuildState.QUEUED
             and not each.cancel_requested
             and each.spec.get("kind") not in _IDLE

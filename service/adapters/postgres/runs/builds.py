@@ -36,6 +36,7 @@ _REPEATED: Final = (
     "pool",
     "is_voting",
     "is_exclusive",
+    "for_machine",
     "spec",
     "sequence_id",
 )
@@ -65,6 +66,7 @@ class PostgresBuilds(Connected, Builds):
             sequence_id=self._sequence(build.sequence),
             deadline_at=func.now() + timedelta(seconds=build.deadline_seconds),
             causes=build.causes,
+            for_machine=build.for_machine,
             **state,
         )
         added = int(self._execute(new.returning(t.build.c.id)).scalar_one())

@@ -13,7 +13,13 @@ from service.adapters.postgres.runs.machine_states import IS_CLOSED
 from service.adapters.postgres.storable import CleanText
 from service.adapters.postgres.verdict.measurements import sessions_on_machine
 from service.domain.project.job_kinds import comparing_kinds
-from service.domain.verdict.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
+from service.domain.verdict.calibration.schedule import (
+    AFTER_CANCELLED,
+    BETWEEN_REVIEWS,
+    BETWEEN_SESSIONS,
+    BranchKey,
+    IdleJob,
+)
 from service.ports.runs.upkeep import Calibrations, Heartbeats
 
 if TYPE_CHECKING:
@@ -28,18 +34,27 @@ ON CONFLICT (part) DO UPDATE
 SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 """).bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 _CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
-# Builds of idle pools have their host to themselves, so builds of every pool that it serves wait.
+# Builds of idle machines have their host to themselves, so builds of every pool that it serves wait. As many
+# have to go as builds wait that no machine is free for: those that go already, then the youngest.
 _PREEMPT: Final = text(f"""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (
-    SELECT b.id FROM lease AS l JOIN build AS b ON b.id = l.build_id
-    WHERE b.spec ->> 'kind' IN {t.IDLE_KINDS} AND EXISTS (
-        SELECT FROM build AS w
+    SELECT b.id
+    FROM (
+        SELECT idle.id, idle.pool, l.machine,
+               row_number() OVER (
+                   PARTITION BY idle.pool ORDER BY idle.cancel_requested DESC, idle.id DESC
+               ) AS place
+        FROM lease AS l JOIN build AS idle ON idle.id = l.build_id
+        WHERE idle.spec ->> 'kind' IN {t.IDLE_KINDS}
+    ) AS b
+    WHERE b.place <= (
+        SELECT count(*) FROM build AS w
         WHERE w.state = 'queued' AND NOT w.cancel_requested AND w.not_before <= now()
           AND coalesce(w.spec ->> 'kind', '') NOT IN {t.IDLE_KINDS}
           AND (w.pool = b.pool OR EXISTS (
               SELECT FROM machine AS own JOIN machine AS beside ON beside.host = own.host
-              WHERE own.name = l.machine AND beside.pool = w.pool
+              WHERE own.name = b.machine AND beside.pool = w.pool
                 AND beside.last_seen_at > now() - make_interval(secs => :seen_within)))
           AND NOT EXISTS (
               SELECT FROM machine AS m
@@ -53,33 +68,40 @@ WHERE state = 'running' AND NOT cancel_requested AND id IN (
 )
 RETURNING id
 """)  # noqa: S608 - put together from constants
-# The evidence counted is that of the series with the least, among those that the last calibration measured.
-# As for votes, a renamed benchmark also has that of its former name.
+# Of a pool's idle machines the one that was calibrated last stays free, so that the next build interrupts
+# nobody; a machine alone in its pool has no such choice. The evidence counted is that of the series with the
+# least, among those that the machine's last calibration measured. As for votes, a renamed benchmark also has
+# that of its former name. A run of the version before is for any machine.
 _IDLE_JOBS: Final = text(f"""
-WITH idle AS (
-    SELECT m.pool, array_agg(m.name) AS machines FROM machine AS m
-    WHERE m.last_seen_at > now() - make_interval(secs => :seen_within) AND m.obstacle = ''
-      AND NOT {IS_CLOSED} AND NOT EXISTS (
-          SELECT FROM build AS b WHERE b.pool = m.pool AND b.state IN ('queued', 'running'))
-      AND NOT EXISTS (
+WITH seen AS (
+    SELECT m.*, count(*) OVER (PARTITION BY m.pool) AS machines FROM machine AS m
+    WHERE m.last_seen_at > now() - make_interval(secs => :seen_within)
+), ranked AS (
+    SELECT m.name, m.pool, m.machines, row_number() OVER (PARTITION BY m.pool ORDER BY (
+               SELECT max(run.created_at) FROM run
+               WHERE run.kind = 'calibration' AND run.pool = m.pool AND run.machine = m.name
+           ) DESC NULLS LAST, m.name) AS place
+    FROM seen AS m
+    WHERE m.obstacle = '' AND NOT {IS_CLOSED} AND NOT EXISTS (
           SELECT FROM machine AS beside
-          JOIN build AS b ON (b.state = 'queued' AND b.pool = beside.pool)
-                          OR (b.state = 'running' AND b.machine = beside.name)
+          JOIN build AS b
+              ON (b.state = 'queued' AND b.pool = beside.pool AND b.for_machine IN ('', beside.name))
+              OR (b.state = 'running' AND b.machine = beside.name)
           WHERE beside.host = m.host)
-    GROUP BY m.pool
 ), asked AS (
     SELECT DISTINCT ON (b.pool, r.instance, r.project, r.branch, b.job)
-           b.pool, idle.machines, r.instance, r.project, r.branch, b.job, b.spec -> 'config' AS config
+           b.pool, r.instance, r.project, r.branch, b.job, b.spec -> 'config' AS config
     FROM run AS r
     JOIN run_build AS rb ON rb.run_id = r.id
     JOIN build AS b ON b.id = rb.build_id AND b.is_exclusive AND b.kind = ANY(:measured)
-    JOIN idle ON idle.pool = b.pool
     WHERE r.kind = 'check' AND r.created_at > now() - make_interval(secs => :asked_within)
+      AND b.pool IN (SELECT pool FROM ranked)
     ORDER BY b.pool, r.instance, r.project, r.branch, b.job, b.id DESC
 )
-SELECT a.pool, a.instance, a.project, a.branch, a.job, a.config,
+SELECT a.pool, a.instance, a.project, a.branch, a.job, a.config, idle.name AS machine,
        cast(extract(epoch FROM now() - c.newest) AS double precision) AS since, known.pairs, known.sessions
 FROM asked AS a
+JOIN ranked AS idle ON idle.pool = a.pool AND (idle.place > 1 OR idle.machines = 1)
 CROSS JOIN LATERAL (
     SELECT max(run.created_at) FILTER (
                WHERE NOT cut.is_cancelled OR run.created_at > now() - make_interval(secs => :after_cancelled)
@@ -98,21 +120,23 @@ CROSS JOIN LATERAL (
         WHERE run_build.run_id = run.id AND build.job = a.job
     ) AS b ON true
     WHERE run.kind = 'calibration' AND run.pool = a.pool AND run.instance = a.instance
-      AND run.project = a.project AND run.branch = a.branch
+      AND run.project = a.project AND run.machine IN ('', idle.name)
+      AND (run.branch = a.branch OR b.id IS NOT NULL)
 ) AS c
 CROSS JOIN LATERAL (
     SELECT coalesce(min(e.pairs), 0) AS pairs, coalesce(min(e.sessions), 0) AS sessions
     FROM (
         SELECT ARRAY[s.id, s.continues] AS names FROM evidence AS e JOIN series AS s ON s.id = e.series_id
-        WHERE e.build_id = c.build_id
+        WHERE e.build_id = c.build_id AND c.newest BETWEEN now() - make_interval(secs => :between_reviews)
+                                                      AND now() - make_interval(secs => :between_sessions)
     ) AS last
-    JOIN machine AS m ON m.name = ANY (a.machines)
+    JOIN machine AS m ON m.name = idle.name
     CROSS JOIN LATERAL (
         SELECT coalesce(sum(cardinality(logs)), 0) AS pairs, count(*) AS sessions
         FROM {sessions_on_machine("last.names")}
     ) AS e
 ) AS known
-ORDER BY a.pool, a.instance, a.project, a.branch, a.job
+ORDER BY a.pool, a.instance, a.project, a.branch, a.job, idle.name
 """)  # noqa: S608 - put together from constants
 
 
@@ -142,6 +166,8 @@ class PostgresPools(ShortTransactions, Calibrations, Heartbeats):
             seen_within=SEEN_WITHIN_SECONDS,
             asked_within=asked_within,
             after_cancelled=AFTER_CANCELLED,
+            between_sessions=BETWEEN_SESSIONS,
+            between_reviews=BETWEEN_REVIEWS,
             measured=comparing_kinds(),
         )
         return [
@@ -152,6 +178,7 @@ class PostgresPools(ShortTransactions, Calibrations, Heartbeats):
                 since=row.since,
                 pairs=int(row.pairs),
                 sessions=row.sessions,
+                machine=row.machine,
             )
             for row in rows
         ]

@@ -52,7 +52,7 @@ _RUNS: Final = select(
 ).select_from(t.run.outerjoin(t.patch_set).outerjoin(t.change))
 _COPIED: Final = (
     *("kind", "patch_set_id", "instance", "project", "branch", "revision", "parent", "tree", "parent_tree"),
-    *("subject", "author", "label", "pool"),
+    *("subject", "author", "label", "pool", "machine"),
 )
 
 

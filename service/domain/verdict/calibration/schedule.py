@@ -35,11 +35,12 @@ class BranchKey:
 
 @dataclass(frozen=True, slots=True)
 class IdleJob:
-    """A job of an idle pool, with the configuration of the last check on its branch.
+    """A job that an idle machine may measure, with the configuration of the last check on its branch.
 
-    ``since`` is the age of the branch's last calibration in the pool, in seconds; None if there was none. A
-    cancelled one counts only until :data:`AFTER_CANCELLED`. ``pairs`` and ``sessions`` belong to the series
-    with the least evidence on any machine of the pool.
+    ``since`` is the age in seconds of the machine's last calibration of the job, on any branch; None if there
+    was none. A cancelled one counts only until :data:`AFTER_CANCELLED`. ``pairs`` and ``sessions`` belong to
+    the series with the least evidence on the machine; they are counted where they decide, between
+    :data:`BETWEEN_SESSIONS` and :data:`BETWEEN_REVIEWS`. Without a ``machine``, any of the pool measures it.
     """
 
     branch: BranchKey
@@ -48,27 +49,34 @@ class IdleJob:
     since: float | None
     pairs: int
     sessions: int
+    machine: str = ""
 
     @property
     def is_due(self) -> bool:
         """Return whether the job needs a calibration now."""
         probation = _probation(self)
-        if probation == 0:
-            return False
-        if self.since is None:
-            return True
-        is_lacking = self.pairs < probation or self.sessions < LEAST_SESSIONS
-        return self.since >= (BETWEEN_SESSIONS if is_lacking else BETWEEN_REVIEWS)
+        return probation > 0 and not session_in(self.since, self.pairs, self.sessions, probation)
 
 
-def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]:
-    """List the branches to measure with their due jobs, the longest wait first.
+def session_in(since: float | None, pairs: int, sessions: int, probation: int) -> float:
+    """Return after how many seconds a machine may have its next session, if it is idle then.
 
-    The caller uses only the first branch of each pool that can be measured.
+    ``since`` is the age of the last one in seconds, None without one; ``pairs`` and ``sessions`` are the
+    evidence so far, and ``probation`` the pairs that the job asks for.
     """
-    due: dict[BranchKey, list[str]] = {}
+    is_lacking = pairs < probation or sessions < LEAST_SESSIONS
+    between = BETWEEN_SESSIONS if is_lacking else BETWEEN_REVIEWS
+    return 0.0 if since is None else max(0.0, between - since)
+
+
+def due_branches(jobs: Iterable[IdleJob]) -> Mapping[tuple[BranchKey, str], Collection[str]]:
+    """List the branches to measure and the machine for each with its due jobs, the longest wait first.
+
+    The caller uses only the first branch of each machine that can be measured.
+    """
+    due: dict[tuple[BranchKey, str], list[str]] = {}
     for job in sorted((job for job in jobs if job.is_due), key=_waited, reverse=True):
-        due.setdefault(job.branch, []).append(job.job)
+        due.setdefault((job.branch, job.machine), []).append(job.job)
     return due
 
 

@@ -72,6 +72,14 @@ def calibrate(
         tx.runs.end(run, RunState.FINISHED)
 
 
+def age(database: Database, minutes: int) -> None:
+    """Let calibrations have been planned some time ago."""
+    database.change(
+        "UPDATE run SET created_at = now() - make_interval(mins => :age) WHERE kind = 'calibration'",
+        age=minutes,
+    )
+
+
 class TestEvidence:
     def test_the_name_of_a_benchmark_may_be_any_text(self, store: PostgresStore, database: Database) -> None:
         worklist(database)
@@ -215,7 +223,7 @@ class TestIdlePools:
         "change",
         [
             "UPDATE build SET state = 'queued'",
-            "UPDATE build SET state = 'running'",
+            "UPDATE build SET state = 'running', machine = 'perf-01'",
             "UPDATE machine SET last_seen_at = now() - interval '2 min'",
             "UPDATE machine SET pool = 'other'",
             "UPDATE machine SET obstacle = 'steal of 20 %'",
@@ -231,16 +239,55 @@ class TestIdlePools:
         database.change(change)
         assert upkeep.idle_jobs(ASKED_WITHIN) == []
 
-    def test_the_least_known_series_counts_on_every_machine_of_the_pool(
+    def test_the_least_known_series_counts_from_an_hour_to_a_day_after_the_last_session(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
     ) -> None:
         calibrate(store, database, "1", {key(): QUIET, key("BM_gone"): QUIET})
         calibrate(store, database, "2", {key(): QUIET, key("BM_b"): ALARM})
-        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
-        assert (job.pairs, job.sessions) == (4, 1)
-        worklist(database, "perf-02")
-        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
-        assert (job.pairs, job.sessions) == (0, 0)
+        for hours, known in ((0, (0, 0)), (2, (4, 1)), (25, (0, 0))):
+            age(database, hours * 60)
+            (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+            assert (job.pairs, job.sessions) == known
+
+    def test_each_idle_machine_but_the_one_calibrated_last_may_measure(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        """One stays free for the next build; a calibration for one machine does not hold the others up."""
+
+        def idle() -> list[str]:
+            return [job.machine for job in upkeep.idle_jobs(ASKED_WITHIN)]
+
+        for name in ("perf-02", "perf-03", "perf-04"):
+            worklist(database, name)
+        assert idle() == ["perf-02", "perf-03", "perf-04"]
+        with store.transaction() as tx:
+            run = start(tx, replace(calibration_run(), machine="perf-03"))
+            build = tx.builds.add(run, 0, replace(calibration("1"), for_machine="perf-03"))
+        assert idle() == ["perf-02", "perf-04"]
+        assert worklist(database, "perf-01").claim() is None
+        with claimed(worklist(database, "perf-03")):
+            assert idle() == ["perf-02", "perf-04"]
+        with store.transaction() as tx:
+            tx.builds.finish(build, Outcome.PASSED, [])
+            tx.runs.end(run, RunState.FINISHED)
+        assert idle() == ["perf-01", "perf-02", "perf-04"]
+
+    def test_a_machine_waits_since_its_own_last_session_on_any_branch(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        for name, branch, minutes in (("perf-02", "other", 30), ("perf-03", "master", 5)):
+            worklist(database, name)
+            with store.transaction() as tx:
+                run = start(tx, replace(calibration_run(), machine=name, branch=branch))
+                tx.builds.finish(tx.builds.add(run, 0, calibration("1")), Outcome.PASSED, [])
+                tx.runs.end(run, RunState.FINISHED)
+            database.change(
+                "UPDATE run SET created_at = now() - make_interval(mins => :age) WHERE machine = :name",
+                age=minutes,
+                name=name,
+            )
+        found = {job.machine: job.since for job in upkeep.idle_jobs(ASKED_WITHIN)}
+        assert found == {"perf-01": None, "perf-02": pytest.approx(1800, abs=60)}
 
     def test_a_renamed_benchmark_is_known_by_its_former_name_too(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
@@ -250,6 +297,7 @@ class TestIdlePools:
         calibrate(store, database, "3", {key("BM_new"): QUIET})
         with store.transaction() as tx:
             tx.measurements.continue_series({key("BM_new"): key("BM_old")})
+        age(database, 120)
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
         assert (job.pairs, job.sessions) == (9, 3)
 

@@ -131,6 +131,19 @@ class TestStarting:
         assert calibrate(store, store, source_of) == 1
         assert [run.instance for run in store.memory.runs] == ["gerrit"]
 
+    def test_each_idle_machine_gets_a_calibration_that_only_it_measures(self, farm: Farm) -> None:
+        store = farm.service.store
+        jobs = [replace(JOB, machine=name) for name in ("perf-01", "perf-02")]
+        other = replace(JOB, machine="perf-01", branch=replace(BRANCH, branch="other"))
+        store.memory.idle_jobs = [*jobs, other]
+        assert start(farm) == 2
+        farm.service.plan(1)
+        farm.service.plan(2)
+        waiting = [store.memory.waiting[build.id].for_machine for build in store.memory.builds]
+        assert waiting == ["perf-01", "perf-02"]
+        store.memory.idle_jobs = jobs
+        assert start(farm) == 0
+
     def test_a_pool_measures_one_branch_at_a_time(self, farm: Farm) -> None:
         source = farm.service.source
         source.refs["refs/heads/other"] = source.refs["refs/heads/master"]

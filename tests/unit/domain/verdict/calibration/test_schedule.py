@@ -22,7 +22,7 @@ from service.domain.verdict.calibration.schedule import (
 
 BRANCH = BranchKey("perf", "gerrit", "kv", "master")
 CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "s", "program": "build/p"}]}
-KNOWN = IdleJob(BRANCH, "cv-perf", CONFIG, since=BETWEEN_SESSIONS, pairs=48, sessions=3)
+KNOWN = IdleJob(BRANCH, "cv-perf", CONFIG, BETWEEN_SESSIONS, pairs=48, sessions=3, machine="m1")
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,15 @@ def test_the_branch_that_has_waited_longest_comes_first_and_the_others_after_it(
         replace(KNOWN, branch=old, since=2 * BETWEEN_REVIEWS),
         replace(KNOWN, branch=old, job="more", since=2 * BETWEEN_REVIEWS),
     ]
-    assert list(due_branches(jobs)) == [old, BRANCH]
-    assert list(due_branches([*jobs, replace(KNOWN, branch=new, since=None)])) == [new, old, BRANCH]
+    assert list(due_branches(jobs)) == [(old, "m1"), (BRANCH, "m1")]
+    more = [*jobs, replace(KNOWN, branch=new, since=None, machine="m2")]
+    assert list(due_branches(more)) == [(new, "m2"), (old, "m1"), (BRANCH, "m1")]
     assert due_branches([KNOWN]) == {}
 
 
 def test_a_branch_is_named_with_the_jobs_that_are_due() -> None:
     jobs = [replace(KNOWN, pairs=0), replace(KNOWN, job="more", pairs=0), replace(KNOWN, job="known")]
-    assert due_branches(jobs) == {BRANCH: ["cv-perf", "more"]}
+    assert due_branches(jobs) == {(BRANCH, "m1"): ["cv-perf", "more"]}
 
 
 @pytest.mark.parametrize(("due", "expected"), [(["a"], True), (["off"], False), (["gone"], False)])
