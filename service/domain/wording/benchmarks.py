@@ -143,15 +143,20 @@ def pairs_text(row: MeasuredSeries) -> str:
     return f"{needed} for {share(row.limit)}"
 
 
-def vote_text(status: VotingStatus, *, is_voting: bool) -> str:
-    """Write whether a series votes on a machine; if it does not, why, and what would change it."""
+def vote_text(status: VotingStatus, *, is_voting: bool, session_in: float = 0.0) -> str:
+    """Write whether a series votes on a machine; if it does not, why, and what would change it.
+
+    ``session_in`` is after how many seconds the machine may have its next session.
+    """
     if not is_voting:
         return NOT_VOTING
     if status.why_not is None:
         return "yes"
     form = WITHHELD[status.why_not.kind]
     facts = status.why_not.facts
-    return form.format(*facts) if isinstance(form, str) else form(*facts)
+    why = form.format(*facts) if isinstance(form, str) else form(*facts)
+    when = f"in {duration(session_in)} at the earliest" if session_in else "when the machine is idle"
+    return f"{why}; next A/A session {when}"
 
 
 def _hours(seconds: float) -> str:

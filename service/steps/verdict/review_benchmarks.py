@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from service.domain.verdict.calibration.evidence import History, voting_status_of
+from service.domain.verdict.calibration.schedule import session_in
 from service.domain.verdict.calibration.usefulness import DAYS
 from service.domain.wording.benchmarks import vote_text
 
@@ -32,10 +33,16 @@ class SeriesVote:
     alarms: int = field(metadata={"description": "those that showed a difference: false alarms"})
 
     @staticmethod
-    def of(machine: str, machines: int, row: MeasuredSeries, status: VotingStatus) -> SeriesVote:
-        """Write the vote of a series with a voting status on a machine, or on several alike."""
+    def of(
+        machine: str, machines: int, row: MeasuredSeries, status: VotingStatus, since: float | None = None
+    ) -> SeriesVote:
+        """Write the vote of a series with a voting status on a machine, or on several alike.
+
+        ``since`` is the age of the last session in seconds; None without one.
+        """
         may_vote = row.is_voting and status.may_vote
-        text = vote_text(status, is_voting=row.is_voting)
+        wait = session_in(since, status.pairs, status.sessions, row.policy.probation)
+        text = vote_text(status, is_voting=row.is_voting, session_in=wait)
         return SeriesVote(machine, machines, may_vote, text, status.sessions, status.alarms)
 
 
@@ -56,7 +63,8 @@ def votes_of(
     for each in reading.voting_statuses(len(machines) * len(rows), series=list(by_id)):
         if each.machine in present:
             row = by_id[each.series.id]
-            found[row.id].append(SeriesVote.of(each.machine, 1, row, each.voting_status))
+            since = (now - each.measured_at).total_seconds()
+            found[row.id].append(SeriesVote.of(each.machine, 1, row, each.voting_status, since))
     for row in rows:
         others = in_pool[row.key.machine_class] - len(found[row.id])
         if others or not found[row.id]:

@@ -29,7 +29,8 @@ _BREAKS: Final = {
     "drops what it uses": rf"DROP (?:{_KINDS}|COLUMN|DEFAULT)(?: IF EXISTS)? ?([\w.]*)",
     "renames what it uses": "RENAME ()",
     "changes a type": r"ALTER (?:COLUMN )?\w+ (?:SET DATA )?TYPE ()",
-    "asks for a value that it does not write": r"SET NOT NULL()|ADD COLUMN (?!.*(?:DEFAULT|GENERATED)).*NOT NULL()",
+    "asks for a value that it does not write": r"SET NOT NULL()"
+    r"|ADD COLUMN (?!.*(?:DEFAULT|GENERATED)).*NOT NULL()",
     "refuses what it writes": r"ADD (?:CONSTRAINT|CHECK|UNIQUE|PRIMARY KEY|FOREIGN KEY)()"
     r"|CREATE UNIQUE INDEX \w+ ON ([\w.]+)",
     "takes a right": r"REVOKE .* ON (?:FUNCTION |TABLE )?([\w.]+)",

@@ -131,7 +131,9 @@ def test_a_withheld_vote_has_its_reason_and_what_would_change_it(
     kind: ReasonKind, facts: tuple[Fact, ...], text: str
 ) -> None:
     status = replace(voting_status_of(History(), Policy()), why_not=Reason(kind, facts))
-    assert vote_text(status, is_voting=True) == text
+    assert vote_text(status, is_voting=True) == f"{text}; next A/A session when the machine is idle"
+    waiting = vote_text(status, is_voting=True, session_in=2400.0)
+    assert waiting == f"{text}; next A/A session in 40 min at the earliest"
 
 
 def test_every_reason_that_withholds_a_vote_is_worded() -> None:
