@@ -14,6 +14,7 @@ revision = "20261128_1720"
 down_revision = "20261128_1710"
 branch_labels = None
 depends_on = None
+harmless = ("run_one_calibration_of_machine",)  # the index that it replaces refused more
 
 _ELIGIBLE: Final = Path(__file__).with_suffix(".sql")
 _EARLIER: Final = Path(__file__).with_name("20261128_1620_turns.sql")

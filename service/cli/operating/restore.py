@@ -37,8 +37,6 @@ from service.wiring.logs import log_as_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Engine
-
     from service.adapters.runs.backups import Manifest
 
 
@@ -81,11 +79,7 @@ def command(directory: Path, home: Path, administrator_url_from: str) -> None:
             shutil.copyfile(backup.file(manifest.review), settings.review_path)
             keep_instance(home, manifest.instance)
         migrate(url, administrator)
-        engine = make_engine(url)
-        try:
-            _finish(engine, manifest, DirectoryArtifacts(root))
-        finally:
-            engine.dispose()
+        _finish(url, manifest, DirectoryArtifacts(root))
     click.echo(f"restored the backup of {manifest.made_at}; start Benchgate", err=True)
 
 
@@ -102,17 +96,21 @@ def _database(settings: ControlSettings, administrator_url: str) -> Iterator[tup
         server.stop()
 
 
-def _finish(engine: Engine, manifest: Manifest, artifacts: DirectoryArtifacts) -> None:
+def _finish(url: str, manifest: Manifest, artifacts: DirectoryArtifacts) -> None:
     """Check what was restored, and end what was valid when the backup was made."""
-    head = bytes.fromhex(manifest.audit_head)
-    found = verify_audit(PostgresAuditLog(engine), head or NO_ENTRY)
-    user = f"{getuser()} on {socket.gethostname()}"
-    sessions, tokens = end_access(PostgresTokens(engine), PostgresSessions(engine), user)
-    click.echo(f"ended sessions: {sessions}; revoked tokens: {tokens}", err=True)
-    retention, missing = PostgresRetention(engine), 0
-    for part in PARTS:
-        missing += len(retention.named(part).keys() - {each.key for each in artifacts.listed(part)})
-    if missing:
-        click.echo(f"artifacts that records name and the backup lacks: {missing}", err=True)
-    if not found.is_passed:
-        raise Permanent("the audit log is not complete and protected: `benchgate audit verify` says why")
+    engine = make_engine(url)
+    try:
+        head = bytes.fromhex(manifest.audit_head)
+        found = verify_audit(PostgresAuditLog(engine), head or NO_ENTRY)
+        user = f"{getuser()} on {socket.gethostname()}"
+        sessions, tokens = end_access(PostgresTokens(engine), PostgresSessions(engine), user)
+        click.echo(f"ended sessions: {sessions}; revoked tokens: {tokens}", err=True)
+        retention, missing = PostgresRetention(engine), 0
+        for part in PARTS:
+            missing += len(retention.named(part).keys() - {each.key for each in artifacts.listed(part)})
+        if missing:
+            click.echo(f"artifacts that records name and the backup lacks: {missing}", err=True)
+        if not found.is_passed:
+            raise Permanent("the audit log is not complete and protected: `benchgate audit verify` says why")
+    finally:
+        engine.dispose()

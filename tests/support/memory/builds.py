@@ -146,7 +146,8 @@ class MemoryBuilds(InMemory, Builds):
             pool = spec.job.pool
             sequence = self._sequence(spec.shared_sequence)
             again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
-        owner = self._owner_of(next(run for run, held in self._m.run_builds if held == build.id))
+        places = self._m.run_builds + self._m.replaced
+        owner = self._owner_of(next(run for run, held in places if held == build.id))
         turn = self._turn(owner, pool, again.spec, is_asked=not again.spec.get("longer"))
         self._m.builds.append(again)
         self._m.waiting[again.id] = self._waiting(pool, was.priority, deadline_seconds, owner, turn)

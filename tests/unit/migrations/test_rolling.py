@@ -68,7 +68,13 @@ def test_migrations_after_the_version_before_work_beside_it_or_say_why_not() -> 
         for each in scripts.iterate_revisions(NEWEST, previous)
         if not getattr(each.module, "needs_stop", "")
     ]
-    assert {each.revision: found for each in new if (found := breaks(sql_of(each)))} == {}
+    assert {each.revision: found for each in new if (found := _unexplained(each))} == {}
+
+
+def _unexplained(revision: Script) -> list[str]:
+    """List what breaks, apart from what the migration names with a reason."""
+    harmless = getattr(revision.module, "harmless", ())
+    return [found for found in breaks(sql_of(revision)) if not any(name in found for name in harmless)]
 
 
 @pytest.mark.parametrize(
