@@ -21,12 +21,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sqlalchemy import text
+
 from bench.timing import say, say_load
 from service.adapters.machines.linux import read_environment
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.preconditions import make_home
+from service.domain.trunk.anchors import BETWEEN
 from service.domain.trunk.regression import Weight
 from service.domain.values.search import parse_words
 from service.steps.machines.execute import execute_build
@@ -137,8 +140,13 @@ STEPS: Final = (
     Planted(51, "Arithmetic", 2),
 )
 MACHINE_STEPS: Final = (10, 26, 36, 46)  # the second and the fourth end what the others begin
+_AGE_ANCHORS: Final = text(
+    "UPDATE run SET created_at = created_at - make_interval(secs => :seconds) WHERE kind = 'anchor'"
+)
+_NEWEST: Final = text("SELECT subject FROM run ORDER BY id DESC LIMIT 1")
 _COPYING: Final = "block = bytearray(1 << 26)\nwhile True: block[:] = bytes(block)"
-_LATER: Final = 12  # runs of the idle pool at the end
+_APART: Final = timedelta(hours=12)  # commits of several weeks: their ends are measured together
+_LATER: Final = 30  # runs of the idle pool at the end
 
 
 def main() -> int:
@@ -196,14 +204,22 @@ class Trial:
                 say(f"{place}: {commit.upload.text.splitlines()[0]}, {time.monotonic() - begun:.0f} s")
         merged, self._seconds = self._seconds, 0.0
         for _ in range(_LATER):
-            if not use_idle_pools(
-                self._plane.store, self._plane.upkeep, self._plane.source_of, datetime.now(UTC)
-            ):
+            if not self._use_idle_pool():
                 break
             run_tasks(self._plane, self._worklist, self._work)
         say_load("at the end")
         say(f"machine time: {merged / 60:.0f} min after the merges, {self._seconds / 60:.0f} min when idle")
         return self._report(count)
+
+    def _use_idle_pool(self) -> bool:
+        with self._plane.engine.begin() as connection:  # as if the hours between two anchors were over
+            connection.execute(_AGE_ANCHORS, {"seconds": BETWEEN})
+        now = datetime.now(UTC)
+        started = use_idle_pools(self._plane.store, self._plane.upkeep, self._plane.source_of, now)
+        if started:
+            with self._plane.engine.connect() as connection:
+                say(f"idle: {connection.execute(_NEWEST).scalar_one()}")
+        return bool(started)
 
     def _work(self, claimed: Claimed) -> None:
         begun = time.monotonic()
@@ -236,11 +252,9 @@ def _commits(home: Path) -> Sequence[Commit]:
         step.variation.apply(native)
         variations.insert(step.place - 1, step.variation)
     last = next(each.variation for each in reversed(HISTORY) if each.variation.folder == "hash_table")
-    start = datetime.now(UTC) - timedelta(hours=2)
-    dated = [
-        (HistoryCommit(place, variation, KIM), start + timedelta(minutes=place))
-        for place, variation in enumerate((*variations, last), 1)
-    ]
+    commits = [HistoryCommit(place, variation, KIM) for place, variation in enumerate((*variations, last), 1)]
+    start = datetime.now(UTC) - _APART * len(commits)
+    dated = [(commit, start + _APART * place) for place, commit in enumerate(commits)]
     return DemoRepository(home / "repository").create(native, history=dated, ending=_NOTHING)
 
 
