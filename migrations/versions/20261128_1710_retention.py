@@ -1,4 +1,7 @@
-"""Keep the sizes of what is stored, as the last round of deletion measured them."""
+"""Keep the sizes of what is stored, as the last round of deletion measured them, and name the site.
+
+A store of artifacts and a backup have the site's name too: nothing is deleted there for another database.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ def upgrade() -> None:
         PRIMARY KEY (name, part)
     )
     """)
+    op.execute("CREATE TABLE site (id uuid PRIMARY KEY DEFAULT gen_random_uuid())")
+    op.execute("INSERT INTO site DEFAULT VALUES")
 
 
 def downgrade() -> None:
+    op.execute("DROP TABLE site")
     op.execute("DROP TABLE stored_size")
