@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tests.support.postgres import Database
 
 SLOW, OVERRIDDEN, WAITING, BROKEN = 7, 8, 9, 77
+LOG: Final = b"compiled\n"
 SUBJECTS: Final[Mapping[int, str]] = {
     SLOW: "Hash keys once",
     OVERRIDDEN: "Take the lock early",
@@ -124,7 +125,7 @@ def _app(database: Database, callers: Callers, trunk: RegressionSite, failures: 
         access=callers.access(),
         offers=ActionOffers(answers),
         store=trunk.store,
-        logs={"log": b"compiled\n"},
+        logs={"artifact": LOG},
         known=PageKnownChanges(failures.changes, rights, lambda _: failures.reading),
         patterns=PagePatterns(failures.changes, rights, lambda _: failures.reading),
         regressions=PageRegressions(trunk.store, rights, lambda _: trunk.reading),
@@ -151,9 +152,10 @@ def _add_changes(pages: PostgresSite) -> dict[str, object]:
     cause = "1 of 2 results is slower; worst: BM_Hash items/s −10.0 % [−12.0, −8.0], 8 pairs"
     build = pages.add_build(run, cause, result=Result.FAILURE, benchmarks=["BM_Hash", "BM_Find"])
     pages.database.change(
-        """UPDATE build SET outcome = 'slower', log = 'log', blamed = '["BM_Hash"]'
+        """UPDATE build SET outcome = 'slower', blamed = '["BM_Hash"]'
            WHERE id = (SELECT max(id) FROM build)"""
     )
+    pages.add_log(build, [(0, LOG)], (len(LOG), b""))
     pages.database.change(
         "UPDATE comparison SET verdict = 'same', ratio = 1.001, low = 0.99, high = 1.01 WHERE series_id ="
         " (SELECT id FROM series WHERE benchmark = 'BM_Find')"
