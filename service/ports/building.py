@@ -134,6 +134,12 @@ class ArtifactStore(Artifacts, Protocol):
     def listed(self, prefix: str) -> Iterator[KeptArtifact]:
         """Yield the artifacts whose keys begin with up to four hexadecimal digits, in no order."""
 
+    def mark(self, site: str) -> None:
+        """Note the site whose records name what lies here."""
+
+    def marked(self) -> str:
+        """Return the site that was noted; empty if none was."""
+
     def receive(self, key: str) -> IncomingArtifact:
         """Begin a transfer, which the caller closes; raises NotFound if this can be no key."""
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SUFFIX: Final = ".gz"
+_MARK: Final = ".benchgate-site"
 
 
 class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
@@ -61,6 +62,22 @@ class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
                 with suppress(FileNotFoundError):  # deleted meanwhile
                     facts = path.stat()
                     yield KeptArtifact(path.name.removesuffix(_SUFFIX), facts.st_mtime, facts.st_size)
+
+    @override
+    def mark(self, site: str) -> None:
+        unfinished, place = self._aside(), self._root / _MARK
+        with translated(str(place)):
+            unfinished.write_text(site, encoding="utf-8")
+            _sync(unfinished, os.O_RDWR)
+            unfinished.replace(place)
+            _sync(self._root, os.O_RDONLY | os.O_DIRECTORY)
+
+    @override
+    def marked(self) -> str:
+        place = self._root / _MARK
+        with translated(str(place)), suppress(FileNotFoundError):
+            return place.read_text(encoding="utf-8", errors="replace").strip()
+        return ""
 
     @override
     def receive(self, key: str) -> IncomingArtifact:

@@ -31,34 +31,39 @@ _HEAD: Final = ("kind", "records", "size", "oldest", "kept", "would go")
 @click.command()
 @home_option
 @click.option("--dry-run", is_flag=True, help="Delete nothing; print what is there and what would go.")
+@click.option("--force", is_flag=True, help="Delete files even if more than half of them would go.")
 @click.option(
     "--kind",
     type=click.Choice([kind.value for kind in Kind]),
     help="Only records of this kind, and no files.",
 )
-def command(home: Path, kind: str | None, *, dry_run: bool) -> None:
+def command(home: Path, kind: str | None, *, dry_run: bool, force: bool) -> None:
     """Delete records that were kept for their days, and files that no record names.
 
     The schedule does so by itself, a part of the files every 90 minutes. BENCHGATE_RETENTION sets the days.
     """
     log_as_json()  # to stderr: stdout has the list only
+    if force and kind is not None:
+        raise BadInput("is about files, and no file is deleted with --kind", "--force")
     with closing(build_control(settings_of_running_site(home))) as plane:
         policy = plane.policy if kind is None else {Kind(kind): plane.policy[Kind(kind)]}
         if dry_run:
             for line in _table(plane, policy, has_files=kind is None):
                 click.echo(line)
         else:
-            _prune(plane, policy, has_files=kind is None)
+            _prune(plane, policy, has_files=kind is None, may_delete_most=force)
 
 
-def _prune(plane: Control, policy: Policy, *, has_files: bool) -> None:
+def _prune(plane: Control, policy: Policy, *, has_files: bool, may_delete_most: bool) -> None:
     if not has_files and None in policy.values():
         raise BadInput(f"{next(iter(policy))} are kept for ever; set BENCHGATE_RETENTION", "--kind")
     for kind, records in prune(plane.store, plane.retention, policy).items():
         click.echo(f"{kind}: deleted {records}", err=True)
     now = time.time()
     files = sum(
-        collect_artifacts(plane.store, plane.retention, plane.artifacts, part, now)
+        collect_artifacts(
+            plane.store, plane.retention, plane.artifacts, part, now, may_delete_most=may_delete_most
+        )
         for part in (PARTS if has_files else ())
     )
     if files:

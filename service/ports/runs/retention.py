@@ -28,6 +28,9 @@ class Retention(Protocol):
     def supply(self, kind: Kind, days: int | None) -> Supply:
         """Count the records of a kind, and those that ``delete_expired`` would delete."""
 
+    def site(self) -> str:
+        """Return the ID of the site to which the records belong."""
+
     def named(self, prefix: str) -> Mapping[str, str]:
         """Return the artifacts of the store of builds that records name, and what these records are.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from service.domain.runs.retention import ARTIFACT_GRACE, RECENT, UNNEEDED
+from service.domain.values.errors import Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ SECTION: Final = "retention"  # deletes nothing while a backup copies
 PARTS: Final = tuple("0123456789abcdef")  # of the artifacts, by the first digit of their keys
 PART_SECONDS: Final = 5400.0  # until the next part's turn: each has one a day
 _RECORDS: Final = 500  # at once: a short transaction
+_FEW: Final = 20  # files of a part that may go, whatever their share
 
 
 def part_at(seconds: float) -> str:
@@ -51,16 +53,29 @@ def _batches(retention: Retention, kind: Kind, days: int) -> Iterator[int]:
 
 
 def collect_artifacts(
-    store: Store, retention: Retention, artifacts: ArtifactStore, part: str, now: float
+    store: Store,
+    retention: Retention,
+    artifacts: ArtifactStore,
+    part: str,
+    now: float,
+    *,
+    may_delete_most: bool = False,
 ) -> int:
     """Delete the artifacts of one part that no record names, and measure the others; return how many.
 
     One that is stored again meanwhile stays. What a crash leaves is deleted at the next turn of the part.
+
+    Raises:
+        Permanent: the artifacts may be those of another site, or more than half would go, and more than a
+            few, without ``may_delete_most``. None was deleted.
     """
     with store.exclusive(SECTION) as is_ours:
         if not is_ours:
             return 0
         found = sort_artifacts(retention, artifacts, part, now)
+        require_own(retention, artifacts, found)
+        if not may_delete_most:
+            require_most_stay(found, part)
         unneeded = found.pop(UNNEEDED, [])
         kept = [each for each in unneeded if not artifacts.delete(each.key, ARTIFACT_GRACE)]
         found[RECENT] = [*found.get(RECENT, []), *kept]
@@ -85,3 +100,49 @@ def sort_artifacts(
         without = UNNEEDED if each.stored_at < now - ARTIFACT_GRACE else RECENT
         found[named.get(each.key, without)].append(each)
     return found
+
+
+def require_own(
+    retention: Retention, artifacts: ArtifactStore, found: Mapping[str, list[KeptArtifact]]
+) -> None:
+    """Require that the artifacts are those of the site with these records, before some are deleted.
+
+    A store without a mark gets one as soon as a record names something that lies there.
+
+    Raises:
+        Permanent: another site marked the store, or no record names anything there.
+    """
+    site, marked = retention.site(), artifacts.marked()
+    if marked == site:
+        return
+    if marked:
+        raise Permanent(
+            f"no file was deleted: the artifact directory belongs to the site {marked}, and this database to "
+            f"the site {site}; check BENCHGATE_DATABASE_URL and BENCHGATE_HOME"
+        )
+    if set(found) - {RECENT, UNNEEDED} or any(_names_any(retention, artifacts, part) for part in PARTS):
+        artifacts.mark(site)
+    elif found.get(UNNEEDED):
+        raise Permanent(
+            "no file was deleted: this database names nothing that lies in the artifact directory, which may "
+            "be another site's; check BENCHGATE_DATABASE_URL and BENCHGATE_HOME"
+        )
+
+
+def _names_any(retention: Retention, artifacts: ArtifactStore, part: str) -> bool:
+    named = retention.named(part)
+    return bool(named) and any(each.key in named for each in artifacts.listed(part))
+
+
+def require_most_stay(found: Mapping[str, list[KeptArtifact]], part: str) -> None:
+    """Require that no more than half of the artifacts of a part would go, or only a few.
+
+    Raises:
+        Permanent: more would go.
+    """
+    goes, total = len(found.get(UNNEEDED, ())), sum(map(len, found.values()))
+    if goes > _FEW and 2 * goes > total:
+        raise Permanent(
+            f"no file was deleted: no record names {goes:,} of the {total:,} files that begin with {part}; "
+            "if that is right, run `benchgate prune --force`"
+        )

@@ -114,6 +114,15 @@ class TestArtifactStore:
             assert listed == [key for key in keys if key.startswith(prefix)]
         assert all(each.size > 0 and each.stored_at > 0 for each in artifacts.listed(""))
 
+    def test_a_store_has_the_mark_of_the_last_site_and_it_is_no_artifact(
+        self, artifacts: ArtifactStore
+    ) -> None:
+        assert artifacts.marked() == ""
+        for site in ("one", "another"):
+            artifacts.mark(site)
+        assert artifacts.marked() == "another"
+        assert not list(artifacts.listed(""))
+
 
 class TestIncomingArtifact:
     @pytest.fixture(params=["memory", "directory"])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from service import cli
 from service.adapters.building.artifacts import DirectoryArtifacts
-from service.domain.values.errors import BadInput
+from service.domain.values.errors import BadInput, Permanent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,8 @@ def _prune(*words: str) -> Result:
 
 def test_a_dry_run_says_what_would_go_and_deletes_nothing(database: Database, tmp_path: Path) -> None:
     database.change(EVENT)
-    key = DirectoryArtifacts(tmp_path / "artifacts").put(b"x" * 9)
+    artifacts = DirectoryArtifacts(tmp_path / "artifacts")
+    key = artifacts.put(b"x" * 9)
     path = next(tmp_path.glob("artifacts/*/*/*.gz"))
     os.utime(path, (0, 0))
     lines = _prune("--dry-run").stdout.splitlines()
@@ -48,6 +49,11 @@ def test_a_dry_run_says_what_would_go_and_deletes_nothing(database: Database, tm
     assert rows["merged-pairs"][-3:] == ["for", "ever", "0"]
     assert rows["unneeded files"][2:] == ["1", str(path.stat().st_size), "B", "24", "hours", "1"]
     assert (database.value("SELECT count(*) FROM event"), path.exists()) == (1, True)
+    refused = _prune("--force", "--kind", "logs"), _prune()
+    assert [type(each.exception) for each in refused] == [BadInput, Permanent]
+    assert path.exists()
+    artifacts.mark(str(database.value("SELECT id FROM site")))
+    database.change(EVENT)
 
     assert set(_prune().stderr.splitlines()) >= {"events: deleted 1", "unneeded files: deleted 1"}
     assert (database.value("SELECT count(*) FROM event"), path.exists()) == (0, False)

@@ -125,6 +125,13 @@ class MemoryArtifacts:
     """Bytes by their digest."""
 
     kept: dict[str, bytes] = field(default_factory=dict)
+    site: str = ""
+
+    def mark(self, site: str) -> None:
+        self.site = site
+
+    def marked(self) -> str:
+        return self.site
 
     def watched(self, watch: Callable[[], None]) -> Artifacts:
         return self

@@ -35,6 +35,8 @@ class MemoryRetention(Retention):
     """Records in a list. ``sizes`` has the sizes of artifacts by name and part."""
 
     records: list[MemoryRecord] = field(default_factory=list)
+    name: str = "site"
+
     sizes: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
 
     def _expired(self, kind: Kind, days: int) -> list[MemoryRecord]:
@@ -55,6 +57,10 @@ class MemoryRetention(Retention):
             expired=None if days is None else len(self._expired(kind, days)),
             oldest_at=NOW - timedelta(days=max(ages)) if ages else None,
         )
+
+    @override
+    def site(self) -> str:
+        return self.name
 
     @override
     def named(self, prefix: str) -> Mapping[str, str]:

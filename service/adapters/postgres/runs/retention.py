@@ -130,6 +130,7 @@ SELECT artifact, min(name) AS name FROM (
 ) AS named
 WHERE starts_with(artifact, :prefix) GROUP BY artifact
 """)
+_SITE: Final = text("SELECT id FROM site")
 _FORGET_SIZES: Final = text("DELETE FROM stored_size WHERE part IN ('', :part)")
 _STORE_SIZE: Final = text("""
 INSERT INTO stored_size (name, part, artifacts, artifact_bytes) VALUES (:name, :part, :artifacts, :bytes)
@@ -193,6 +194,11 @@ class PostgresRetention(ShortTransactions, Retention):
         return Supply(
             records=found.records, expired=None if days is None else found.expired, oldest_at=found.oldest
         )
+
+    @override
+    def site(self) -> str:
+        [found] = self._all(_SITE)
+        return str(found.id)
 
     @override
     def named(self, prefix: str) -> Mapping[str, str]:

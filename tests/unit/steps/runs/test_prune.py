@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import os
 import time
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.domain.runs.retention import ARTIFACT_GRACE, RECENT, Kind, policy_with
-from service.domain.values.errors import BadInput, NotFound
+from service.domain.values.errors import BadInput, NotFound, Permanent
 from service.steps.runs.prune import PART_SECONDS, PARTS, SECTION, collect_artifacts, part_at, prune
 from tests.support.memory.retention import MemoryRecord, MemoryRetention
 from tests.support.memory.store import MemoryStore
@@ -35,6 +36,46 @@ def test_artifacts_without_a_record_are_deleted_a_day_after_they_were_stored(tmp
     }
 
 
+def _old(root: Path, count: int, *, part: str = "") -> tuple[DirectoryArtifacts, list[str]]:
+    """Store artifacts that are old, until some begin with ``part``."""
+    artifacts, keys, number = DirectoryArtifacts(root), list[str](), 0
+    while len(keys) < count:
+        content, number = b"%d" % number, number + 1
+        if sha256(content).hexdigest().startswith(part):
+            keys.append(artifacts.put(content))
+    for path in root.glob("*/*/*.gz"):
+        os.utime(path, (0, 0))
+    return artifacts, keys
+
+
+def test_files_that_may_be_another_sites_stay_until_a_record_names_one(tmp_path: Path) -> None:
+    artifacts, keys = _old(tmp_path, 9)
+    retention, now = MemoryRetention(name="own"), time.time()
+    with pytest.raises(Permanent, match="this database names nothing that lies in the artifact directory"):
+        collect_artifacts(MemoryStore(), retention, artifacts, keys[0][0], now)
+    assert artifacts.marked() == ""
+    other = next(key for key in keys if key[0] != keys[0][0])
+    retention.records.append(MemoryRecord(Kind.LOGS, 1, (other,)))
+    assert collect_artifacts(MemoryStore(), retention, artifacts, keys[0][0], now) >= 1
+    assert artifacts.marked() == "own"
+    artifacts.mark("another")
+    retention.records.clear()
+    with pytest.raises(Permanent, match="belongs to the site another, and this database to the site own"):
+        collect_artifacts(MemoryStore(), retention, artifacts, other[0], now, may_delete_most=True)
+    assert [each.key for each in artifacts.listed(other)] == [other]
+
+
+def test_more_than_half_of_the_files_go_only_by_force(tmp_path: Path) -> None:
+    artifacts, keys = _old(tmp_path, 41, part="a")
+    retention, now = MemoryRetention([MemoryRecord(Kind.LOGS, 1, tuple(keys[:20]))]), time.time()
+    with pytest.raises(Permanent, match="no record names 21 of the 41 files that begin with a; "):
+        collect_artifacts(MemoryStore(), retention, artifacts, "a", now)
+    assert len(list(artifacts.listed("a"))) == 41
+    assert collect_artifacts(MemoryStore(), retention, artifacts, "a", now, may_delete_most=True) == 21
+    artifacts, _ = _old(tmp_path, 40, part="a")
+    assert collect_artifacts(MemoryStore(), retention, artifacts, "a", now) == 20
+
+
 class StoredAgain(MemoryRetention):
     """Records of a site where a machine stores an artifact again while records are asked."""
 
@@ -52,6 +93,7 @@ def test_an_artifact_that_is_stored_again_meanwhile_stays(tmp_path: Path) -> Non
     key = artifacts.put(b"again")
     for path in tmp_path.glob("*/*/*.gz"):
         os.utime(path, (0, 0))
+    artifacts.mark("site")
     assert collect_artifacts(MemoryStore(), StoredAgain(artifacts), artifacts, key[0], time.time()) == 0
     assert artifacts.get(key) == b"again"
 
