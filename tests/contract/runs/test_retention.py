@@ -14,6 +14,7 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.known import Scope, TriageState
 from service.domain.failures.signature import signature_of
 from service.domain.runs.retention import Kind
+from service.domain.runs.vote import Outcome
 from service.ports.access import Author
 from service.ports.failures.storing import BuildFailures, KnownChange, NewKnown
 from tests.support.memory.retention import DAY, MemoryRecord, MemoryRetention
@@ -247,9 +248,31 @@ def test_failures_that_a_known_failure_matched_stay(site: PostgresSite) -> None:
 
 
 @pytest.mark.integration
-def test_the_pairs_of_a_regression_stay_until_it_is_fixed(site: PostgresSite) -> None:
-    build = site.add_build(days=500, is_merged=True)
-    site.leave(Kind.MERGED_PAIRS, build, A, days=500)
+def test_what_a_recheck_replaced_stays_until_the_change_is_closed(site: PostgresSite) -> None:
+    held = (Kind.FAILED_LOGS, Kind.FAILURES, Kind.PAIRS, Kind.SAMPLES)
+    build = site.add_build(days=500, status="NEW", result="FAILURE")
+    for kind in (*held, Kind.PROGRAMS):
+        site.leave(kind, build, A, days=500)
+    with site.store.transaction() as tx:
+        [(run,)] = site.database.rows("SELECT run_id FROM run_build")
+        again = tx.builds.add(run, 0, named("again", sequence="9" * 64))
+        tx.builds.finish(again, Outcome.PASSED, [])
+        tx.builds.put(run, 0, tx.builds.lock(build).job, again, None)
+    site.database.change("DELETE FROM run_build WHERE job = 'again'")
+    assert [site.retention.delete_expired(kind, 400, 9) for kind in held] == [0, 0, 0, 0]
+    site.database.change("UPDATE change SET status = 'MERGED'")
+    kinds = (Kind.PROGRAMS, Kind.PAIRS, Kind.SAMPLES)
+    assert [site.retention.delete_expired(kind, 400, 9) for kind in kinds] == [0, 0, 0]
+    kinds = (*held[:2], Kind.MERGED_PROGRAMS, Kind.MERGED_PAIRS, Kind.MERGED_SAMPLES)
+    assert [site.retention.delete_expired(kind, 400, 9) for kind in kinds] == [1, 1, 1, 1, 1]
+
+
+@pytest.mark.integration
+def test_what_a_regression_left_stays_until_it_is_fixed(site: PostgresSite) -> None:
+    kinds = (Kind.FAILED_LOGS, Kind.FAILURES, Kind.MERGED_PAIRS, Kind.MERGED_SAMPLES)
+    build = site.add_build(days=500, result="FAILURE", is_merged=True)
+    for kind in kinds:
+        site.leave(kind, build, A, days=500)
     site.database.change(
         "WITH one AS (INSERT INTO series (digest, instance, project, branch, machine_class, job, suite,"
         " benchmark, metric, unit, better)"
@@ -259,9 +282,9 @@ def test_the_pairs_of_a_regression_stay_until_it_is_fixed(site: PostgresSite) ->
         " SELECT found.id, :build, one.id, '', '' FROM found, one",
         build=build,
     )
-    assert site.retention.delete_expired(Kind.MERGED_PAIRS, 90, 9) == 0
+    assert [site.retention.delete_expired(kind, 90, 9) for kind in kinds] == [0, 0, 0, 0]
     site.database.change("UPDATE regression SET fixed_at = now()")
-    assert site.retention.delete_expired(Kind.MERGED_PAIRS, 90, 9) == 1
+    assert [site.retention.delete_expired(kind, 90, 9) for kind in kinds] == [1, 1, 1, 1]
 
 
 @pytest.mark.integration

@@ -21,35 +21,45 @@ _IN_RUNS: Final = """
     run_build AS u JOIN run AS r ON r.id = u.run_id
     LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
 """
-_OPEN_RUN: Final = f"(c.status = 'NEW' OR r.{UNFINISHED_RUN})"
+
+
+def _in_run(which: str, build: str = "b.id") -> str:
+    """Say that a build is in such a run, or was until another replaced it there.
+
+    No index finds what was replaced, but it is little: it is read once.
+    """
+    replaced = _IN_RUNS.replace("run_build", "replaced_build")
+    return (
+        f"(EXISTS (SELECT FROM {_IN_RUNS} WHERE u.build_id = {build} AND {which})"  # noqa: S608 - put together from constants
+        f" OR {build} IN (SELECT u.build_id FROM {replaced} WHERE {which}))"
+    )
+
+
+_IS_OPEN: Final = _in_run(f"(c.status = 'NEW' OR r.{UNFINISHED_RUN})")
 _MERGED_RUN: Final = "(c.status = 'MERGED' OR r.kind <> 'check')"
+_IS_MERGED: Final = _in_run(_MERGED_RUN)
 # Of a build b: somebody may still ask for what it left.
 _HELD: Final = f"""(
-    b.state <> 'finished' OR b.id IN (SELECT unnest(builds) FROM ruling)
-    OR EXISTS (SELECT FROM {_IN_RUNS} WHERE u.build_id = b.id AND {_OPEN_RUN})
+    b.state <> 'finished' OR b.id IN (SELECT unnest(builds) FROM ruling) OR {_IS_OPEN}
+    OR b.id IN (
+        SELECT build_id FROM regressed_result AS x
+        JOIN regression AS o ON o.id = x.regression_id WHERE o.fixed_at IS NULL
+    )
 )"""  # noqa: S608 - put together from constants
 _LOGS: Final = f"""
     SELECT b.id, b.finished_at AS at, NOT {_HELD} AS may_go
     FROM build AS b JOIN log_end AS e ON e.build_id = b.id WHERE (b.result = 'SUCCESS') IS """  # noqa: S608 - put together from constants
 _PROGRAMS: Final = f"""
     SELECT k.digest AS id, k.last_used_at AS at, true AS may_go FROM kept_binary AS k
-    WHERE EXISTS (SELECT FROM {_IN_RUNS} WHERE u.build_id = k.build_id AND {_MERGED_RUN}) IS """  # noqa: S608 - put together from constants
+    WHERE {_in_run(_MERGED_RUN, "k.build_id")} IS """  # noqa: S608 - put together from constants
 _PAIRS: Final = f"""
-    SELECT s.id, NOT EXISTS (
-               SELECT FROM build AS b WHERE b.sequence_id = s.id AND (
-                   {_HELD} OR b.id IN (
-                       SELECT build_id FROM regressed_result AS x
-                       JOIN regression AS o ON o.id = x.regression_id WHERE o.fixed_at IS NULL
-                   )
-               )
-           ) AS may_go, (
+    SELECT s.id, NOT EXISTS (SELECT FROM build AS b WHERE b.sequence_id = s.id AND {_HELD}) AS may_go, (
                SELECT max(greatest(b.finished_at, c.updated_at))
                FROM build AS b LEFT JOIN ({_IN_RUNS}) ON u.build_id = b.id WHERE b.sequence_id = s.id
            ) AS at
     FROM sequence AS s
     WHERE EXISTS (SELECT FROM launch WHERE launch.sequence_id = s.id) AND EXISTS (
-        SELECT FROM build AS b JOIN ({_IN_RUNS}) ON u.build_id = b.id
-        WHERE b.sequence_id = s.id AND {_MERGED_RUN}
+        SELECT FROM build AS b WHERE b.sequence_id = s.id AND {_IS_MERGED}
     ) IS """  # noqa: S608 - put together from constants
 # Only builds that are old enough are looked up: without OFFSET, all comparisons might be read at once.
 _SAMPLES: Final = f"""
@@ -58,7 +68,7 @@ _SAMPLES: Final = f"""
     WHERE EXISTS (
         SELECT FROM comparison AS k JOIN result AS m USING (build_id, series_id, measured_at)
         WHERE k.build_id = b.id AND k.measured_at = b.created_at AND k.error IS NOT NULL OFFSET 0
-    ) AND EXISTS (SELECT FROM {_IN_RUNS} WHERE u.build_id = b.id AND {_MERGED_RUN}) IS """  # noqa: S608 - put together from constants
+    ) AND {_IS_MERGED} IS """  # noqa: S608 - put together from constants
 # A build that known failures matched keeps its failures, because pages show why it did not count.
 _FAILURES: Final = f"""
     SELECT b.id, b.finished_at AS at,
