@@ -60,7 +60,7 @@ def main() -> None:
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
     )
     cleaning = (
-        PeriodicJob("prune", 600.0, lambda: prune(plane.store, plane.retention, plane.policy)),
+        PeriodicJob("prune", 600.0, lambda: _prune(plane)),
         PeriodicJob("artifacts", PART_SECONDS, lambda: _collect(plane)),
     )
     # They may take minutes, for which no task may wait. What is cut short at the end is done the next time.
@@ -147,6 +147,11 @@ def _reconcile(plane: Control, *, is_full: bool) -> None:
 def _follow(plane: Control) -> None:
     for place in range(len(plane.servers)):
         plane.queue.send(Task.FOLLOW, place, "")
+
+
+def _prune(plane: Control) -> None:
+    plane.retention.keep_policy(plane.policy)  # also while another process deletes: an operator may ask
+    prune(plane.store, plane.retention, plane.policy)
 
 
 def _collect(plane: Control) -> None:

@@ -40,13 +40,16 @@ _HEAD: Final = ("kind", "records", "size", "oldest", "kept", "would go")
 def command(home: Path, kind: str | None, *, dry_run: bool, force: bool) -> None:
     """Delete records that were kept for their days, and files that no record names.
 
-    The schedule does so by itself, a part of the files every 90 minutes. BENCHGATE_RETENTION sets the days.
+    The schedule does so by itself, a part of the files every 90 minutes; its BENCHGATE_RETENTION sets the
+    days.
     """
     log_as_json()  # to stderr: stdout has the list only
     if force and kind is not None:
         raise BadInput("is about files, and no file is deleted with --kind", "--force")
-    with closing(build_control(settings_of_running_site(home))) as plane:
-        policy = plane.policy if kind is None else {Kind(kind): plane.policy[Kind(kind)]}
+    settings = settings_of_running_site(home)
+    with closing(build_control(settings)) as plane:
+        days = _days(plane, is_set="retention" in settings.model_fields_set, may_guess=dry_run)
+        policy = days if kind is None else {Kind(kind): days[Kind(kind)]}
         if dry_run:
             for line in _table(plane, policy, has_files=kind is None):
                 click.echo(line)
@@ -54,11 +57,40 @@ def command(home: Path, kind: str | None, *, dry_run: bool, force: bool) -> None
             _prune(plane, policy, has_files=kind is None, may_delete_most=force)
 
 
+def _days(plane: Control, *, is_set: bool, may_guess: bool) -> Policy:
+    """Return the days that the schedule uses: this shell may have other settings.
+
+    Raises:
+        BadInput: the settings of this shell differ, or nobody says how long something is kept.
+    """
+    kept = plane.retention.kept_policy()
+    if kept is None and not is_set and not may_guess:
+        raise BadInput(
+            "is not set here, and the schedule has not stored its days yet: start it", "BENCHGATE_RETENTION"
+        )
+    if kept is None:
+        return plane.policy
+    if is_set and (differing := [kind for kind in Kind if kept[kind] != plane.policy[kind]]):
+        kind = differing[0]
+        raise BadInput(
+            f"keeps {kind} {_told(plane.policy[kind])} here, and {_told(kept[kind])} in the schedule; unset "
+            "it here, or restart the schedule with it",
+            "BENCHGATE_RETENTION",
+        )
+    return kept
+
+
+def _told(days: int | None) -> str:
+    return "for ever" if days is None else f"{days} days"
+
+
 def _prune(plane: Control, policy: Policy, *, has_files: bool, may_delete_most: bool) -> None:
     if not has_files and None in policy.values():
-        raise BadInput(f"{next(iter(policy))} are kept for ever; set BENCHGATE_RETENTION", "--kind")
+        raise BadInput(
+            f"{next(iter(policy))} are kept for ever; set BENCHGATE_RETENTION of the schedule", "--kind"
+        )
     for kind, records in prune(plane.store, plane.retention, policy).items():
-        click.echo(f"{kind}: deleted {records}", err=True)
+        click.echo(f"{kind}: deleted {records}, older than {_told(policy[kind])}", err=True)
     now = time.time()
     files = sum(
         collect_artifacts(
@@ -79,8 +111,7 @@ def _table(plane: Control, policy: Policy, *, has_files: bool) -> Iterator[str]:
         size = "" if name in shown else quantity(tables.get(name, 0) + sizes[name], "B")
         shown.add(name)
         oldest = "" if supply.oldest_at is None else f"{supply.oldest_at.astimezone(UTC):%Y-%m-%d}"
-        kept = "for ever" if days is None else f"{days} days"
-        rows.append((kind, f"{supply.records:,}", size, oldest, kept, f"{supply.expired or 0:,}"))
+        rows.append((kind, f"{supply.records:,}", size, oldest, _told(days), f"{supply.expired or 0:,}"))
     for name in (RECENT, UNNEEDED) if has_files else ():
         goes = f"{files[name]:,}" if name == UNNEEDED else "0"
         rows.append((name, f"{files[name]:,}", quantity(sizes[name], "B"), "", "24 hours", goes))

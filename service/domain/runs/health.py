@@ -22,6 +22,9 @@ VOTE_ON: Final = "vote on "
 LISTEN: Final = "listen"  # listens to a stream of events
 RECONCILE: Final = "reconcile"  # polls the review server for updated changes
 VISIBILITY: Final = "visibility"  # polls what is public, every half hour
+# Parts that note when they did their work last, and have no frequent heartbeat.
+BACKUP: Final = "backup"
+PRUNE: Final = "prune"  # its note has the days that the schedule uses
 TRIES: Final = 3  # failures after which a step is reported with its error; fewer are normal in an outage
 _MOST_GROUPS: Final = 5  # groups of failing steps that are reported one by one
 

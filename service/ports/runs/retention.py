@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from service.domain.runs.retention import Kind, Supply
+    from service.domain.runs.retention import Kind, Policy, Supply
 
 
 class Retention(Protocol):
@@ -27,6 +27,12 @@ class Retention(Protocol):
 
     def supply(self, kind: Kind, days: int | None) -> Supply:
         """Count the records of a kind, and those that ``delete_expired`` would delete."""
+
+    def keep_policy(self, policy: Policy) -> None:
+        """Store the days that the schedule uses, for other processes."""
+
+    def kept_policy(self) -> Policy | None:
+        """Return the days that the schedule uses; None if it has stored none yet."""
 
     def site(self) -> str:
         """Return the ID of the site to which the records belong."""

@@ -13,7 +13,7 @@ from service.adapters.postgres.store import PostgresStore
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.known import Scope, TriageState
 from service.domain.failures.signature import signature_of
-from service.domain.runs.retention import Kind
+from service.domain.runs.retention import Kind, policy_with
 from service.domain.runs.vote import Outcome
 from service.ports.access import Author
 from service.ports.failures.storing import BuildFailures, KnownChange, NewKnown
@@ -208,6 +208,12 @@ class TestRetention:
         for kind in held:
             site.add(kind, A, days=5000, is_held=True)
         assert [site.retention.delete_expired(kind, 7, 9) for kind in held] == [0] * len(held)
+
+    def test_the_days_of_the_schedule_are_stored_for_others(self, site: Site) -> None:
+        assert site.retention.kept_policy() is None
+        for given in ({"pairs": 60}, {"logs": 9}):
+            site.retention.keep_policy(policy_with(given))
+        assert site.retention.kept_policy() == policy_with({"logs": 9})
 
     def test_artifacts_have_the_names_of_the_records_that_need_them(self, site: Site) -> None:
         for kind in NAMES_ARTIFACTS:

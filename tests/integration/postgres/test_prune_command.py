@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from service import cli
 from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.postgres.runs.retention import PostgresRetention
+from service.domain.runs.retention import policy_with
 from service.domain.values.errors import BadInput, Permanent
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def _site(database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setenv("BENCHGATE_DATABASE_URL", database.owner_url)
     monkeypatch.setenv("BENCHGATE_REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("BENCHGATE_HOME", str(tmp_path))
+    monkeypatch.setenv("BENCHGATE_RETENTION", "{}")
 
 
 def _prune(*words: str) -> Result:
@@ -55,7 +58,10 @@ def test_a_dry_run_says_what_would_go_and_deletes_nothing(database: Database, tm
     artifacts.mark(str(database.value("SELECT id FROM site")))
     database.change(EVENT)
 
-    assert set(_prune().stderr.splitlines()) >= {"events: deleted 1", "unneeded files: deleted 1"}
+    assert set(_prune().stderr.splitlines()) >= {
+        "events: deleted 1, older than 30 days",
+        "unneeded files: deleted 1",
+    }
     assert (database.value("SELECT count(*) FROM event"), path.exists()) == (0, False)
     assert key[0] in {part for (part,) in database.rows("SELECT part FROM stored_size")}
 
@@ -67,10 +73,24 @@ def test_one_kind_can_be_deleted_alone_and_pairs_need_days(
     assert _prune("--kind", "logs").exit_code == 0
     refused = _prune("--kind", "pairs").exception
     assert isinstance(refused, BadInput)
-    assert str(refused) == "--kind: pairs are kept for ever; set BENCHGATE_RETENTION"
+    assert str(refused) == "--kind: pairs are kept for ever; set BENCHGATE_RETENTION of the schedule"
     monkeypatch.setenv("BENCHGATE_RETENTION", '{"pairs": 60, "events": 40}')
     assert _prune("--kind", "pairs").exit_code == 0
     assert "40 days" in _prune("--dry-run", "--kind", "events").stdout
     assert database.value("SELECT count(*) FROM event") == 1
     monkeypatch.setenv("BENCHGATE_RETENTION", '{"events": 1}')
     assert "BENCHGATE_RETENTION: events: must be" in str(_prune("--dry-run").exception)
+
+
+def test_the_days_are_those_of_the_schedule(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    database.change(EVENT)
+    monkeypatch.delenv("BENCHGATE_RETENTION")
+    assert "the schedule has not stored its days yet: start it" in str(_prune().exception)
+    PostgresRetention(database.owner).keep_policy(policy_with({"events": 400}))
+    assert _prune().exit_code == 0
+    monkeypatch.setenv("BENCHGATE_RETENTION", '{"events": 7}')
+    assert "keeps events 7 days here, and 400 days in the schedule" in str(_prune().exception)
+    assert database.value("SELECT count(*) FROM event") == 1
+    monkeypatch.delenv("BENCHGATE_RETENTION")
+    PostgresRetention(database.owner).keep_policy(policy_with({"events": 29}))
+    assert "events: deleted 1, older than 29 days" in _prune().stderr

@@ -14,7 +14,7 @@ from service.ports.runs.retention import Retention
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from service.domain.runs.retention import Kind
+    from service.domain.runs.retention import Kind, Policy
 
 DAY: Final = 86_400.0
 NOW: Final = datetime(2026, 11, 28, tzinfo=UTC)
@@ -36,6 +36,7 @@ class MemoryRetention(Retention):
 
     records: list[MemoryRecord] = field(default_factory=list)
     name: str = "site"
+    policy: Policy | None = None
 
     sizes: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
 
@@ -57,6 +58,14 @@ class MemoryRetention(Retention):
             expired=None if days is None else len(self._expired(kind, days)),
             oldest_at=NOW - timedelta(days=max(ages)) if ages else None,
         )
+
+    @override
+    def keep_policy(self, policy: Policy) -> None:
+        self.policy = policy
+
+    @override
+    def kept_policy(self) -> Policy | None:
+        return self.policy
 
     @override
     def site(self) -> str:

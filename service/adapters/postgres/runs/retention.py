@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
@@ -9,6 +10,7 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.schema import UNFINISHED_RUN
+from service.domain.runs.health import PRUNE
 from service.domain.runs.retention import Kind, Supply
 from service.ports.runs.retention import Retention
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from sqlalchemy import TextClause
+
+    from service.domain.runs.retention import Policy
 
 _IN_RUNS: Final = """
     run_build AS u JOIN run AS r ON r.id = u.run_id
@@ -140,6 +144,11 @@ SELECT artifact, min(name) AS name FROM (
 ) AS named
 WHERE starts_with(artifact, :prefix) GROUP BY artifact
 """)
+_KEEP_POLICY: Final = text("""
+INSERT INTO pulse (part, beat_at, note) VALUES (:part, now(), :note)
+ON CONFLICT (part) DO UPDATE SET beat_at = now(), note = :note
+""")
+_POLICY: Final = text("SELECT note FROM pulse WHERE part = :part AND note <> ''")
 _SITE: Final = text("SELECT id FROM site")
 _FORGET_SIZES: Final = text("DELETE FROM stored_size WHERE part IN ('', :part)")
 _STORE_SIZE: Final = text("""
@@ -204,6 +213,18 @@ class PostgresRetention(ShortTransactions, Retention):
         return Supply(
             records=found.records, expired=None if days is None else found.expired, oldest_at=found.oldest
         )
+
+    @override
+    def keep_policy(self, policy: Policy) -> None:
+        self._do(_KEEP_POLICY, part=PRUNE, note=json.dumps(policy))
+
+    @override
+    def kept_policy(self) -> Policy | None:
+        found = self._all(_POLICY, part=PRUNE)
+        if not found:
+            return None
+        days = json.loads(found[0].note)
+        return {kind: days.get(kind) for kind in Kind}  # kinds that its version lacks are kept
 
     @override
     def site(self) -> str:
