@@ -180,6 +180,7 @@ backfill: Final = Table(
     Column("ended_at", _MOMENT),
 )
 
+RETIRED: Final = "retired "  # begins the digest of a sequence without its pairs: no build may continue it
 sequence: Final = Table(
     "sequence",
     metadata,

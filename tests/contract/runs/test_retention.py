@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 import pytest
+from sqlalchemy import event
 
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.runs.retention import PostgresRetention
@@ -267,8 +268,8 @@ def test_what_a_recheck_replaced_stays_until_the_change_is_closed(site: Postgres
     site.database.change("DELETE FROM run_build WHERE job = 'again'")
     assert [site.retention.delete_expired(kind, 400, 9) for kind in held] == [0, 0, 0, 0]
     site.database.change("UPDATE change SET status = 'MERGED'")
-    kinds = (Kind.PROGRAMS, Kind.PAIRS, Kind.SAMPLES)
-    assert [site.retention.delete_expired(kind, 400, 9) for kind in kinds] == [0, 0, 0]
+    others = (Kind.PROGRAMS, Kind.PAIRS, Kind.SAMPLES)
+    assert [site.retention.delete_expired(kind, 400, 9) for kind in others] == [0, 0, 0]
     kinds = (*held[:2], Kind.MERGED_PROGRAMS, Kind.MERGED_PAIRS, Kind.MERGED_SAMPLES)
     assert [site.retention.delete_expired(kind, 400, 9) for kind in kinds] == [1, 1, 1, 1, 1]
 
@@ -307,13 +308,42 @@ def test_a_build_of_the_same_trees_starts_a_new_sequence_once_the_pairs_are_gone
 
 
 @pytest.mark.integration
+def test_a_build_that_is_repeated_draws_a_new_sequence_once_the_pairs_are_gone(site: PostgresSite) -> None:
+    build = site.add_build(days=500)
+    digest, old = site.database.rows("SELECT digest, id FROM sequence")[0]
+
+    def repeat() -> int | None:
+        with site.store.transaction() as tx:
+            again = tx.builds.lock(tx.builds.repeat(tx.builds.lock(build), None, 60.0))
+        return again.sequence_id
+
+    assert repeat() == old
+    site.database.change("UPDATE build SET state = 'finished', finished_at = now() - interval '500 days'")
+    site.leave(Kind.PAIRS, build, A, days=500)
+    assert site.retention.delete_expired(Kind.PAIRS, 90, 9) == 1
+    assert repeat() == site.database.value("SELECT id FROM sequence WHERE digest = :digest", digest=digest)
+
+
+@pytest.mark.integration
 def test_pairs_that_a_build_is_about_to_continue_stay(site: PostgresSite) -> None:
     site.leave(Kind.PAIRS, site.add_build(days=500), A, days=500)
-    digest = site.database.value("SELECT digest FROM sequence")
+    digest, old = site.database.rows("SELECT digest, id FROM sequence")[0]
+    deleted: list[int] = []
+
+    def prune(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("INSERT INTO build ") and not deleted:
+            deleted.append(-1)
+            deleted.append(site.retention.delete_expired(Kind.PAIRS, 90, 9))
+
+    event.listen(site.database.owner, "before_cursor_execute", prune)
     with site.store.transaction() as tx:
-        tx.builds.add(start(tx, post_submit_run()), 0, named("again", sequence=digest))
-        assert site.retention.delete_expired(Kind.PAIRS, 90, 9) == 0
-    assert site.retention.delete_expired(Kind.PAIRS, 90, 9) == 0
+        again = tx.builds.lock(
+            tx.builds.add(start(tx, post_submit_run()), 0, named("again", sequence=digest))
+        )
+        deleted.append(site.retention.delete_expired(Kind.PAIRS, 90, 9))
+    event.remove(site.database.owner, "before_cursor_execute", prune)
+    deleted.append(site.retention.delete_expired(Kind.PAIRS, 90, 9))
+    assert (again.sequence_id, deleted) == (old, [-1, 0, 0, 0])
 
 
 @pytest.mark.integration

@@ -162,7 +162,9 @@ class PostgresBuilds(Connected, Builds):
         statement = insert(t.build).from_select([*_REPEATED, *values], copied)
         again = int(self._execute(statement.returning(t.build.c.id)).scalar_one())
         changed: dict[str, Any] = {}
-        if spec is not None:
+        if spec is None:
+            changed = self._unless_retired(again)
+        else:
             changed = {
                 "spec": spec.to_mapping(),
                 "kind": kind,
@@ -175,6 +177,17 @@ class PostgresBuilds(Connected, Builds):
         if changed:
             self._execute(update(t.build).where(t.build.c.id == again).values(**changed))
         return again
+
+    def _unless_retired(self, build_id: int) -> dict[str, Any]:
+        """Return a new sequence if the pairs of the one that a new build got were deleted; else nothing.
+
+        Since the build has it, none of its pairs can be deleted meanwhile.
+        """
+        of_build = select(t.sequence.c.digest).join(t.build).where(t.build.c.id == build_id)
+        digest = self._execute(of_build).scalar() or ""
+        if not digest.startswith(t.RETIRED):
+            return {}
+        return {"sequence_id": self._sequence(digest.rpartition(" ")[2])}
 
     def _turn_again(self, build: BuildRecord, changed: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns of a build's turn when it is queued again, by the run that it was made for."""
@@ -217,8 +230,9 @@ class PostgresBuilds(Connected, Builds):
             return None
         # Drawn once the change is known: the patch's author must not foresee the launch order.
         new = insert(t.sequence).values(digest=digest, seed=cast(func.gen_random_uuid(), Text))
-        self._execute(new.on_conflict_do_nothing())
-        return int(self._execute(select(t.sequence.c.id).where(t.sequence.c.digest == digest)).scalar_one())
+        # One that is there keeps its seed, but is locked: until the build has it, its pairs may be deleted.
+        locked = new.on_conflict_do_update(index_elements=["digest"], set_={"seed": t.sequence.c.seed})
+        return int(self._execute(locked.returning(t.sequence.c.id)).scalar_one())
 
 
 def _state(build: NewBuild) -> dict[str, object]:

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
-from service.adapters.postgres.schema import UNFINISHED_RUN
+from service.adapters.postgres.schema import RETIRED, UNFINISHED_RUN
 from service.domain.runs.health import PRUNE
 from service.domain.runs.retention import Kind, Supply
 from service.ports.runs.retention import Retention
@@ -115,7 +115,7 @@ _DROP_FAILURES: Final = (
 # A build that is planned later would continue a sequence with holes, so it must not find this one.
 _DROP_PAIRS: Final = (
     "DELETE FROM launch WHERE sequence_id = ANY (:ids)",
-    "UPDATE sequence SET digest = concat('retired ', id, ' ', digest) WHERE id = ANY (:ids)",
+    f"UPDATE sequence SET digest = concat('{RETIRED}', id, ' ', digest) WHERE id = ANY (:ids)",  # noqa: S608
 )
 _DROP_PROGRAMS: Final = ("DELETE FROM kept_binary WHERE digest = ANY (:ids)",)
 _DROP_SAMPLES: Final = (
