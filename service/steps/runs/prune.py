@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from service.domain.runs.retention import ARTIFACT_GRACE, RECENT, UNNEEDED
-from service.domain.values.errors import Permanent
+from service.domain.values.errors import Permanent, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,15 +35,24 @@ def part_at(seconds: float) -> str:
 def prune(store: Store, retention: Retention, policy: Policy) -> Mapping[Kind, int]:
     """Delete what has expired, one short transaction after the other; return how many records of each kind.
 
-    Nothing is deleted while another process deletes or copies.
+    Raises:
+        Transient: another process deletes or copies.
     """
     deleted: dict[Kind, int] = {}
-    with store.exclusive(SECTION) as is_ours:
-        for kind, days in policy.items() if is_ours else ():
+    with _undisturbed(store):
+        for kind, days in policy.items():
             if days is not None and (count := sum(_batches(retention, kind, days))):
                 deleted[kind] = count
                 _LOG.info("retention.deleted", kind=kind, records=count)
     return deleted
+
+
+@contextmanager
+def _undisturbed(store: Store) -> Iterator[None]:
+    with store.exclusive(SECTION) as is_ours:
+        if not is_ours:
+            raise Transient("another process deletes old records, or a backup runs; try again later")
+        yield
 
 
 def _batches(retention: Retention, kind: Kind, days: int) -> Iterator[int]:
@@ -68,10 +78,9 @@ def collect_artifacts(
     Raises:
         Permanent: the artifacts may be those of another site, or more than half would go, and more than a
             few, without ``may_delete_most``. None was deleted.
+        Transient: another process deletes or copies.
     """
-    with store.exclusive(SECTION) as is_ours:
-        if not is_ours:
-            return 0
+    with _undisturbed(store):
         found = sort_artifacts(retention, artifacts, part, now)
         require_own(retention, artifacts, found)
         if not may_delete_most:

@@ -9,7 +9,7 @@ import pytest
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.domain.runs.retention import ARTIFACT_GRACE, RECENT, Kind, policy_with
-from service.domain.values.errors import BadInput, NotFound, Permanent
+from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
 from service.steps.runs.prune import PART_SECONDS, PARTS, SECTION, collect_artifacts, part_at, prune
 from tests.support.memory.retention import MemoryRecord, MemoryRetention
 from tests.support.memory.store import MemoryStore
@@ -110,9 +110,12 @@ def test_nothing_is_deleted_while_a_backup_copies(tmp_path: Path) -> None:
     key = artifacts.put(b"old")
     os.utime(next(tmp_path.glob("*/*/*.gz")), (0, 0))
     retention = MemoryRetention([MemoryRecord(Kind.LOGS, 10_000)])
+    artifacts.mark("site")
     with store.exclusive(SECTION):
-        assert prune(store, retention, policy_with({})) == {}
-        assert collect_artifacts(store, retention, artifacts, key[0], time.time()) == 0
+        with pytest.raises(Transient, match="or a backup runs"):
+            prune(store, retention, policy_with({}))
+        with pytest.raises(Transient, match="or a backup runs"):
+            collect_artifacts(store, retention, artifacts, key[0], time.time())
     assert (len(retention.records), artifacts.get(key)) == (1, b"old")
 
 
