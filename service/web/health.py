@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from service.domain.runs.health import VISIBILITY, VOTE_ON
+from service.domain.runs.health import BACKUP, PRUNE, VISIBILITY, VOTE_ON
 from service.domain.values.errors import Transient
 from service.steps.runs.check_health import HealthCheck, Status
 
@@ -137,6 +137,10 @@ def _gauges(condition: Condition) -> Iterable[Metric]:
         "benchgate_pulse_seconds", "Time since the part's last heartbeat.", labels=["part"]
     )
     for heartbeat in condition.heartbeats:
-        if not heartbeat.part.startswith((VOTE_ON, VISIBILITY)):  # they have no frequent heartbeat
+        if heartbeat.part == BACKUP:
+            yield GaugeMetricFamily(
+                "benchgate_backup_seconds", "Time since the last complete backup.", age(heartbeat.beat_at)
+            )
+        elif not heartbeat.part.startswith((VOTE_ON, VISIBILITY, PRUNE)):  # they have no frequent heartbeat
             beats.add_metric([heartbeat.part], age(heartbeat.beat_at))
     yield from (waiting, oldest, beats)

@@ -138,6 +138,16 @@ def test_the_facts_are_metrics() -> None:
     assert 'benchgate_oldest_build_seconds{pool="perf"} 3600.0' in metrics
 
 
+def test_parts_without_a_frequent_heartbeat_are_no_pulse_and_a_backup_has_its_age() -> None:
+    parts = ("schedule", "visibility", "prune", "backup")
+    state = healthy(heartbeats=tuple(Heartbeat(part, NOW - HOUR) for part in parts))
+    metrics = call(build_pages(FakeReading(state=state)), "GET", "/metrics").text
+    assert [line for line in metrics.splitlines() if line.startswith("benchgate_pulse_seconds")] == [
+        'benchgate_pulse_seconds{part="schedule"} 3600.0'
+    ]
+    assert "benchgate_backup_seconds 3600.0" in metrics
+
+
 def test_without_public_pages_a_probe_gets_the_status_alone() -> None:
     reading = FakeReading(state=healthy(failing_steps=(FailingStep(Step.PLAN, "7", 3, "no route", NOW),)))
     router = create_health(reading, CollectorRegistry(), is_public=False)
