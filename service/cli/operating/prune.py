@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.runs.retention import RECENT, UNNEEDED, Kind
+from service.domain.runs.retention import ARTIFACT_GRACE, RECENT, UNNEEDED, Kind
 from service.domain.values.errors import BadInput
 from service.domain.values.text import quantity
 from service.steps.runs.prune import PARTS, collect_artifacts, prune, sort_artifacts
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from service.domain.runs.retention import Policy
     from service.wiring.control import Control
 
-_HEAD: Final = ("kind", "records", "size", "oldest", "kept", "would go")
+_HEAD: Final = ("kind", "records", "size", "oldest", "kept", "would go", "bytes of files")
 
 
 @click.command()
@@ -103,28 +103,39 @@ def _prune(plane: Control, policy: Policy, *, has_files: bool, may_delete_most: 
 
 
 def _table(plane: Control, policy: Policy, *, has_files: bool) -> Iterator[str]:
-    files, sizes = _files(plane)
+    files, sizes, freed = _files(plane, policy)
     tables = {each.name: each.database_bytes for each in plane.reading.stored_sizes()}
     rows, shown = [_HEAD], set[str]()
     for kind, days in policy.items():
         supply, name = plane.retention.supply(kind, days), kind.stored_as
-        size = "" if name in shown else quantity(tables.get(name, 0) + sizes[name], "B")
+        is_first = name not in shown
+        size = quantity(tables.get(name, 0) + sizes[name], "B") if is_first else ""
+        goes = quantity(freed[name], "B") if is_first and has_files else ""
         shown.add(name)
         oldest = "" if supply.oldest_at is None else f"{supply.oldest_at.astimezone(UTC):%Y-%m-%d}"
-        rows.append((kind, f"{supply.records:,}", size, oldest, _told(days), f"{supply.expired or 0:,}"))
+        rows.append(
+            (kind, f"{supply.records:,}", size, oldest, _told(days), f"{supply.expired or 0:,}", goes)
+        )
     for name in (RECENT, UNNEEDED) if has_files else ():
         goes = f"{files[name]:,}" if name == UNNEEDED else "0"
-        rows.append((name, f"{files[name]:,}", quantity(sizes[name], "B"), "", "24 hours", goes))
+        bytes_of = quantity(freed[name], "B")
+        rows.append((name, f"{files[name]:,}", quantity(sizes[name], "B"), "", "24 hours", goes, bytes_of))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
-def _files(plane: Control) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Count the artifacts and their bytes, by the records that name them."""
-    files, sizes, now = Counter[str](), Counter[str](), time.time()
+def _files(plane: Control, policy: Policy) -> tuple[Mapping[str, int], Mapping[str, int], Mapping[str, int]]:
+    """Count the artifacts, their bytes, and the bytes that would go, by the records that name them.
+
+    An artifact goes with the last record that names it, if it is a day old.
+    """
+    files, sizes, freed, now = Counter[str](), Counter[str](), Counter[str](), time.time()
     for part in PARTS:
+        needed = plane.retention.named(part, policy).keys()
         for name, found in sort_artifacts(plane.retention, plane.artifacts, part, now).items():
             files[name] += len(found)
             sizes[name] += sum(each.size for each in found)
-    return files, sizes
+            old = (each for each in found if each.stored_at < now - ARTIFACT_GRACE)
+            freed[name] += sum(each.size for each in old if each.key not in needed)
+    return files, sizes, freed

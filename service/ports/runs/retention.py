@@ -37,10 +37,11 @@ class Retention(Protocol):
     def site(self) -> str:
         """Return the ID of the site to which the records belong."""
 
-    def named(self, prefix: str) -> Mapping[str, str]:
+    def named(self, prefix: str, without: Policy | None = None) -> Mapping[str, str]:
         """Return the artifacts of the store of builds that records name, and what these records are.
 
-        Only keys that begin with ``prefix``, at least one hexadecimal digit.
+        Only keys that begin with ``prefix``, at least one hexadecimal digit. Records that have expired by the
+        days of ``without`` are left out.
         """
 
     def store_sizes(self, part: str, artifacts: Mapping[str, Collection[int]]) -> None:

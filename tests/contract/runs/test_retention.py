@@ -224,6 +224,16 @@ class TestRetention:
         }
         assert set(site.retention.named("bb")) == {B}
 
+    def test_artifacts_of_expired_records_can_be_left_out(self, site: Site) -> None:
+        for place, kind in enumerate(NAMES_ARTIFACTS):
+            for days in (800, 1200):
+                site.add(kind, f"{place}{days:0<63}", B, days=days)
+        without = policy_with(dict.fromkeys(NAMES_ARTIFACTS, 1000))
+        for place in range(len(NAMES_ARTIFACTS)):
+            assert set(site.retention.named(str(place), without)) == {f"{place}{800:0<63}"}
+        assert set(site.retention.named("b", without)) == {B}
+        assert site.retention.named("b", policy_with(dict.fromkeys(NAMES_ARTIFACTS, 700))).keys() == set()
+
 
 @pytest.fixture
 def site(server: Server) -> Iterator[PostgresSite]:

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from service import cli
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.postgres.runs.retention import PostgresRetention
-from service.domain.runs.retention import policy_with
+from service.domain.runs.retention import Kind, policy_with
 from service.domain.values.errors import BadInput, Permanent
+from tests.contract.runs.test_retention import PostgresSite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,9 +49,10 @@ def test_a_dry_run_says_what_would_go_and_deletes_nothing(database: Database, tm
     os.utime(path, (0, 0))
     lines = _prune("--dry-run").stdout.splitlines()
     rows = {line[: len("merged-programs")].strip(): line.split() for line in lines}
-    assert rows["events"][-3:] == ["30", "days", "1"]
+    size = str(path.stat().st_size)
+    assert rows["events"][-5:] == ["30", "days", "1", "0", "B"]
     assert rows["merged-pairs"][-3:] == ["for", "ever", "0"]
-    assert rows["unneeded files"][2:] == ["1", str(path.stat().st_size), "B", "24", "hours", "1"]
+    assert rows["unneeded files"][2:] == ["1", size, "B", "24", "hours", "1", size, "B"]
     assert (database.value("SELECT count(*) FROM event"), path.exists()) == (1, True)
     refused = _prune("--force", "--kind", "logs"), _prune()
     assert [type(each.exception) for each in refused] == [BadInput, Permanent]
@@ -94,3 +96,18 @@ def test_the_days_are_those_of_the_schedule(database: Database, monkeypatch: pyt
     monkeypatch.delenv("BENCHGATE_RETENTION")
     PostgresRetention(database.owner).keep_policy(policy_with({"events": 29}))
     assert "events: deleted 1, older than 29 days" in _prune().stderr
+
+
+def test_a_dry_run_tells_the_bytes_of_files_that_go_with_their_records(
+    database: Database, tmp_path: Path
+) -> None:
+    site, artifacts = PostgresSite(database), DirectoryArtifacts(tmp_path / "artifacts")
+    keys = [artifacts.put(content) for content in (b"old", b"young, and longer", b"of today")]
+    for key, days in zip(keys, (200, 20, 200), strict=True):
+        site.leave(Kind.LOGS, site.add_build(days), key, days=days)
+    sizes = {each.key: each.size for each in artifacts.listed("")}
+    for path in tmp_path.glob("artifacts/*/*/*.gz"):
+        if keys[2] not in path.name:
+            os.utime(path, (0, 0))
+    [logs] = [line for line in _prune("--dry-run").stdout.splitlines() if line.startswith("logs ")]
+    assert logs.split()[-5:] == ["90", "days", "2", str(sizes[keys[0]]), "B"]

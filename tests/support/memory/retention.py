@@ -72,10 +72,13 @@ class MemoryRetention(Retention):
         return self.name
 
     @override
-    def named(self, prefix: str) -> Mapping[str, str]:
+    def named(self, prefix: str, without: Policy | None = None) -> Mapping[str, str]:
+        days = {kind: days for kind, days in (without or {}).items() if days is not None}
+        expired = [each for kind in days for each in self._expired(kind, days[kind])]
         return {
             artifact: each.kind.stored_as
             for each in self.records
+            if each not in expired
             for artifact in each.artifacts
             if artifact.startswith(prefix)
         }

@@ -134,16 +134,16 @@ _DROP: Final[Mapping[str, tuple[str, ...]]] = {
     "samples": _DROP_SAMPLES,
 }
 # Equal bytes have one artifact, so records of several kinds may name it. All columns with artifacts are here.
-_NAMED: Final = text("""
+_NAMED: Final = """
 SELECT artifact, min(name) AS name FROM (
-    SELECT artifact, 'pairs' AS name FROM launch
-    UNION ALL SELECT artifact, 'programs' FROM kept_binary
-    UNION ALL SELECT artifact, 'logs' FROM log_chunk
+    SELECT artifact, 'pairs' AS name FROM launch WHERE {pairs}
+    UNION ALL SELECT artifact, 'programs' FROM kept_binary WHERE {programs}
+    UNION ALL SELECT artifact, 'logs' FROM log_chunk WHERE {logs}
     UNION ALL SELECT log, 'logs' FROM build
     UNION ALL SELECT execution ->> 'tests', 'tests' FROM build
 ) AS named
 WHERE starts_with(artifact, :prefix) GROUP BY artifact
-""")
+"""
 _KEEP_POLICY: Final = text("""
 INSERT INTO pulse (part, beat_at, note) VALUES (:part, now(), :note)
 ON CONFLICT (part) DO UPDATE SET beat_at = now(), note = :note
@@ -174,12 +174,21 @@ GROUP BY t.name
 """)
 
 
-def _due(kind: Kind, rest: str) -> TextClause:
+def _due(kind: Kind, days: str = ":days") -> str:
     """Select the numbers of records that may go; the texts are those above."""
-    return text(
+    return (
         f"SELECT id FROM ({_RECORDS[kind]}) AS record"  # noqa: S608
-        f" WHERE may_go AND at < now() - make_interval(days => :days) {rest}"
+        f" WHERE may_go AND at < now() - make_interval(days => {days})"
     )
+
+
+def _named(without: Policy) -> TextClause:
+    stay: dict[str, str] = {}
+    for name, column in {"pairs": "sequence_id", "programs": "digest", "logs": "build_id"}.items():
+        kinds = {kind: days for kind, days in without.items() if kind.stored_as == name and days is not None}
+        selects = [_due(kind, str(int(days))) for kind, days in kinds.items()]
+        stay[name] = f"{column} NOT IN ({' UNION ALL '.join(selects)})" if selects else "true"
+    return text(_NAMED.format_map(stay))
 
 
 class PostgresRetention(ShortTransactions, Retention):
@@ -193,9 +202,9 @@ class PostgresRetention(ShortTransactions, Retention):
     def delete_expired(self, kind: Kind, days: int, most: int) -> int:
         with self._begin() as connection:
             # Others use those that are locked. What changed before the lock shows in a query after it.
-            locked = _due(kind, "ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED")
+            locked = text(f"{_due(kind)} ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED")
             ids = list(connection.execute(locked, {"days": days, "most": most}).scalars())
-            again = _due(kind, "AND id = ANY (:ids)")
+            again = text(f"{_due(kind)} AND id = ANY (:ids)")
             ids = list(connection.execute(again, {"days": days, "ids": ids}).scalars())
             for statement in _DROP[kind.stored_as]:
                 connection.execute(text(statement), {"ids": ids, "days": days, "most": most})
@@ -232,8 +241,8 @@ class PostgresRetention(ShortTransactions, Retention):
         return str(found.id)
 
     @override
-    def named(self, prefix: str) -> Mapping[str, str]:
-        return {row.artifact: row.name for row in self._all(_NAMED, prefix=prefix)}
+    def named(self, prefix: str, without: Policy | None = None) -> Mapping[str, str]:
+        return {row.artifact: row.name for row in self._all(_named(without or {}), prefix=prefix)}
 
     @override
     def store_sizes(self, part: str, artifacts: Mapping[str, Collection[int]]) -> None:

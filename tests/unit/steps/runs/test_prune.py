@@ -17,6 +17,8 @@ from tests.support.memory.store import MemoryStore
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from service.domain.runs.retention import Policy
+
 
 def test_artifacts_without_a_record_are_deleted_a_day_after_they_were_stored(tmp_path: Path) -> None:
     artifacts = DirectoryArtifacts(tmp_path)
@@ -83,7 +85,7 @@ class StoredAgain(MemoryRetention):
         super().__init__()
         self._artifacts = artifacts
 
-    def named(self, prefix: str) -> dict[str, str]:
+    def named(self, prefix: str, without: Policy | None = None) -> dict[str, str]:
         self._artifacts.put(b"again")
         return {}
 
