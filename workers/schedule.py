@@ -17,7 +17,7 @@ from service.domain.trunk.week import week_to_tell
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task, reconciliation
 from service.steps.failures.match_known import propose_known
-from service.steps.runs.prune import PART_SECONDS, collect_artifacts, part_at, prune
+from service.steps.runs.prune import PART_SECONDS, collect_artifacts, part_at, prune_by_schedule
 from service.steps.runs.sweep import ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
@@ -60,7 +60,7 @@ def main() -> None:
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
     )
     cleaning = (
-        PeriodicJob("prune", 600.0, lambda: _prune(plane)),
+        PeriodicJob("prune", 600.0, lambda: prune_by_schedule(plane.store, plane.retention, plane.policy)),
         PeriodicJob("artifacts", PART_SECONDS, lambda: _collect(plane)),
     )
     # They may take minutes, for which no task may wait. What is cut short at the end is done the next time.
@@ -147,11 +147,6 @@ def _reconcile(plane: Control, *, is_full: bool) -> None:
 def _follow(plane: Control) -> None:
     for place in range(len(plane.servers)):
         plane.queue.send(Task.FOLLOW, place, "")
-
-
-def _prune(plane: Control) -> None:
-    plane.retention.keep_policy(plane.policy)  # also while another process deletes: an operator may ask
-    prune(plane.store, plane.retention, plane.policy)
 
 
 def _collect(plane: Control) -> None:

@@ -47,6 +47,12 @@ def prune(store: Store, retention: Retention, policy: Policy) -> Mapping[Kind, i
     return deleted
 
 
+def prune_by_schedule(store: Store, retention: Retention, policy: Policy) -> None:
+    """Delete what has expired as ``prune`` does, after storing the days for which an operator may ask."""
+    retention.keep_policy(policy)
+    prune(store, retention, policy)
+
+
 @contextmanager
 def _undisturbed(store: Store) -> Iterator[None]:
     with store.exclusive(SECTION) as is_ours:

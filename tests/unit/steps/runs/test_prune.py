@@ -10,7 +10,15 @@ import pytest
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.domain.runs.retention import ARTIFACT_GRACE, RECENT, Kind, policy_with
 from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
-from service.steps.runs.prune import PART_SECONDS, PARTS, SECTION, collect_artifacts, part_at, prune
+from service.steps.runs.prune import (
+    PART_SECONDS,
+    PARTS,
+    SECTION,
+    collect_artifacts,
+    part_at,
+    prune,
+    prune_by_schedule,
+)
 from tests.support.memory.retention import MemoryRecord, MemoryRetention
 from tests.support.memory.store import MemoryStore
 
@@ -105,6 +113,15 @@ def test_every_record_that_expired_goes_and_pairs_stay_until_an_operator_decides
     deleted = prune(MemoryStore(), retention, policy_with({}))
     assert deleted == {kind: 501 for kind in Kind if kind.stored_as not in {"pairs", "samples"}}
     assert prune(MemoryStore(), retention, policy_with({"pairs": 60})) == {Kind.PAIRS: 501}
+
+
+def test_the_schedule_stores_its_days_also_while_another_process_deletes() -> None:
+    store, retention = MemoryStore(), MemoryRetention([MemoryRecord(Kind.PAIRS, 61)])
+    with store.exclusive(SECTION), pytest.raises(Transient):
+        prune_by_schedule(store, retention, policy_with({"pairs": 60}))
+    assert retention.kept_policy() == policy_with({"pairs": 60})
+    prune_by_schedule(store, retention, policy_with({"pairs": 60}))
+    assert not retention.records
 
 
 def test_nothing_is_deleted_while_a_backup_copies(tmp_path: Path) -> None:
