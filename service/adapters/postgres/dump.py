@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SERVER: Final = text("SELECT current_setting('server_version_num')::integer / 10000")
 _REVISION: Final = text("SELECT version_num FROM alembic_version")
+_HAS_SITE: Final = text("SELECT to_regclass('public.site') IS NOT NULL")
+_SITE: Final = text("SELECT id FROM public.site")
 _CONTENT: Final = text("""
 SELECT EXISTS (
     SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -55,6 +57,21 @@ def dump_database(url: str, path: Path, programs: Path) -> str:
     program = _program("pg_dump", server, programs)
     _run(program, url, "--format=custom", f"--file={path}")
     return revision
+
+
+def site_of(url: str) -> str:
+    """Return the ID of the site whose database this is; empty before the migration that names it.
+
+    Raises:
+        Transient: the database cannot be reached.
+    """
+    engine = make_engine(url)
+    try:
+        with translated(), engine.begin() as connection:
+            has_site = connection.execute(_HAS_SITE).scalar_one()
+            return str(connection.execute(_SITE).scalar_one()) if has_site else ""
+    finally:
+        engine.dispose()
 
 
 def require_restorable(url: str, revision: str) -> None:

@@ -14,10 +14,10 @@ import click
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.embedded.postgres import programs
-from service.adapters.postgres.dump import dump_database
+from service.adapters.postgres.dump import dump_database, site_of
 from service.adapters.runs.backups import BackupDirectory, Manifest, copy_review
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.values.errors import Transient
+from service.domain.values.errors import BadInput, Transient
 from service.ports.building import ArtifactKind
 from service.steps.access.verify_audit import verify_audit
 from service.steps.building.copy_artifacts import copy_artifacts
@@ -49,6 +49,7 @@ def command(directory: Path, home: Path) -> None:
     log_as_json()  # to stderr
     os.umask(0o077)
     settings = settings_of_running_site(home)
+    _require_apart(directory, settings)
     target = BackupDirectory(directory)
     with closing(build_control(settings)) as plane, _undisturbed(plane.store):
         manifest = _copy(plane, settings, target)
@@ -62,10 +63,10 @@ def _copy(plane: Control, settings: ControlSettings, target: BackupDirectory) ->
     """Copy everything: the dump first, so that every artifact which it names is there afterwards."""
     now = datetime.now(UTC)
     made_at = f"{now:%Y-%m-%dT%H:%M:%SZ}"
-    dump, review = (
-        target.new_file(f"{now:%Y%m%dT%H%M%S}.dump"),
-        target.new_file(f"{now:%Y%m%dT%H%M%S}.sqlite"),
-    )
+    site = site_of(settings.database_url)
+    target.claim(site)
+    name = f"{now:%Y%m%dT%H%M%S}"
+    dump, review = target.new_file("unfinished.dump"), target.new_file("unfinished.sqlite")
     head = verify_audit(plane.audit_log).chain.head  # before the dump, so that the dump has this entry
     revision = dump_database(settings.database_url, dump, programs())
     stores = {ArtifactKind.BUILDS: plane.artifacts, ArtifactKind.DOWNLOADS: plane.downloads}
@@ -82,9 +83,16 @@ def _copy(plane: Control, settings: ControlSettings, target: BackupDirectory) ->
         revision=revision,
         instance=", ".join(settings.instances),
         audit_head=head.hex(),
-        dump=target.seal(dump),
-        review=target.seal(review) if has_review else None,
+        dump=target.seal(dump, f"{name}.dump"),
+        review=target.seal(review, f"{name}.sqlite") if has_review else None,
+        site=site,
     )
+
+
+def _require_apart(directory: Path, settings: ControlSettings) -> None:
+    for place in (settings.home, settings.artifacts_path):
+        if directory.resolve().is_relative_to(place.resolve()):
+            raise BadInput(f"lies in {place}, which it is to save; name a directory elsewhere", "DIRECTORY")
 
 
 def _report(count: int) -> None:

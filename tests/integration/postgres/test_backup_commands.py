@@ -151,6 +151,8 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
     run("backup", str(directory))
     assert sum(path.suffix == ".dump" for path in directory.iterdir()) == 1
     assert not list(directory.rglob(f"{damaged}*"))
+    with pytest.raises(BadInput, match="lies in .*/home, which it is to save"):
+        run("backup", str(tmp_path / "home" / "backup"))
 
     words = ("restore", str(directory), "--home", str(tmp_path / "new"))
     with pytest.raises(BadInput, match="has tables already; restore into an empty one"):
