@@ -9,9 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import psycopg
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import make_url, text
+from psycopg.conninfo import make_conninfo
+from sqlalchemy import text
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
@@ -19,7 +21,9 @@ from service.adapters.postgres.migrate import configured
 from service.domain.values.errors import BadInput, Permanent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import Connection
 
 _SERVER: Final = text("SELECT current_setting('server_version_num')::integer / 10000")
 _REVISION: Final = text("SELECT version_num FROM alembic_version")
@@ -52,10 +56,11 @@ def dump_database(url: str, path: Path, programs: Path) -> str:
         with translated(), engine.begin() as connection:
             server = connection.execute(_SERVER).scalar_one()
             revision = str(connection.execute(_REVISION).scalar_one())
+            address, environment = _address_of(connection)
     finally:
         engine.dispose()
     program = _program("pg_dump", server, programs)
-    _run(program, url, "--format=custom", f"--file={path}")
+    _run(program, environment, address, "--format=custom", f"--file={path}")
     return revision
 
 
@@ -114,24 +119,42 @@ def restore_database(url: str, path: Path, programs: Path) -> None:
     try:
         with translated(), engine.begin() as connection:
             server = connection.execute(_SERVER).scalar_one()
+            address, environment = _address_of(connection)
     finally:
         engine.dispose()
-    name = make_url(url).database
     program = _program("pg_restore", server, programs)
-    _run(program, url, "--no-owner", "--single-transaction", f"--dbname={name}", str(path))
+    _run(program, environment, address, "--no-owner", "--single-transaction", str(path))
 
 
-def _run(program: Path, url: str, *words: str) -> None:
-    address = make_url(url)
-    given = {
-        "PGHOST": address.query.get("host", address.host),
-        "PGPORT": address.query.get("port", address.port),
-        "PGUSER": address.username,
-        "PGPASSWORD": address.password,  # words of a command are seen by every user of the host
-        "PGDATABASE": address.database,
-        **{f"PG{name.upper()}": value for name, value in address.query.items() if name.startswith("ssl")},
+def _address_of(connection: Connection) -> tuple[str, Mapping[str, str]]:
+    """Return the option and the environment by which a program reaches the database of a connection.
+
+    A service of the shell counts more than PGHOST, and PGHOSTADDR more than a host, so only what protects
+    the connection is inherited.
+    """
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, psycopg.Connection):
+        raise TypeError("a dump needs a connection of psycopg")
+    url, info = connection.engine.url, driver.info
+    found = {
+        **{name: value for name, value in url.query.items() if name.startswith("ssl")},
+        "host": info.host,
+        "hostaddr": "" if info.host.startswith("/") else info.hostaddr,
+        "port": info.port,
+        "user": info.user,
+        "dbname": info.dbname,
     }
-    environment = {**os.environ, **{name: str(value) for name, value in given.items() if value}}
+    given = {name: str(value) for name, value in found.items() if value}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PG") or name.startswith("PGSSL")
+    }
+    # Words of a command are seen by every user of the host, so the password is not among them.
+    return f"--dbname={make_conninfo(**given)}", {**inherited, "PGPASSWORD": info.password}
+
+
+def _run(program: Path, environment: Mapping[str, str], *words: str) -> None:
     done = subprocess.run(  # noqa: S603 - a program of PostgreSQL, without a shell
         [str(program), *words],
         env=environment,

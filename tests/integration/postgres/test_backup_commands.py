@@ -113,6 +113,14 @@ def test_a_restored_home_shows_the_same_pages(
     key = DirectoryArtifacts(root).put(b"log")
     DirectoryArtifacts(root / "downloads").put(b"zlib")
     run("token", "create", "ci", "--scope", "read")
+    # What another program's shell has must not lead the dump to another server.
+    (tmp_path / "services").write_text("[other]\nhost=/nowhere\nport=1\ndbname=other\nuser=other\n")
+    for name, value in (
+        ("PGSERVICE", "other"),
+        ("PGSERVICEFILE", str(tmp_path / "services")),
+        ("PGOPTIONS", "-c search_path=other"),
+    ):
+        monkeypatch.setenv(name, value)
 
     printed = run("backup", str(tmp_path / "backup"))
     head = printed.removeprefix("audit head: ").strip()
@@ -151,7 +159,7 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
     run("backup", str(directory))
     assert sum(path.suffix == ".dump" for path in directory.iterdir()) == 1
     assert not list(directory.rglob(f"{damaged}*"))
-    with pytest.raises(BadInput, match="lies in .*/home, which it is to save"):
+    with pytest.raises(BadInput, match=r"lies in .*/home, which it is to save"):
         run("backup", str(tmp_path / "home" / "backup"))
 
     words = ("restore", str(directory), "--home", str(tmp_path / "new"))
