@@ -13,7 +13,7 @@ import psycopg
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
@@ -34,6 +34,17 @@ SELECT EXISTS (
     SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
 ) AS has_tables, EXISTS (SELECT FROM pg_roles WHERE rolname = 'benchgate_machine') AS has_role
+""")
+_MAY_PROTECT: Final = text("SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user")
+# The digest of a digest fits no secret. Old versions lack the tables.
+_LOCK_OUT: Final = text("""
+DO $$ DECLARE name text; BEGIN
+    FOREACH name IN ARRAY ARRAY['public.session', 'public.token'] LOOP
+        IF to_regclass(name) IS NOT NULL THEN
+            EXECUTE format('UPDATE %s SET digest = sha256(digest)', name);
+        END IF;
+    END LOOP;
+END $$
 """)
 _VERSION: Final = re.compile(r"\) (\d+)")
 _LAST_LINES: Final = 2000  # characters of a failed program's output
@@ -108,8 +119,29 @@ def require_restorable(url: str, revision: str) -> None:
         )
 
 
+def require_administrator(url: str, administrator_url: str) -> None:
+    """Check that an administrator may protect the audit log of a database.
+
+    Raises:
+        BadInput: the role may not create roles.
+        Transient: the database cannot be reached, or does not let the role in.
+    """
+    at = make_url(administrator_url).set(database=make_url(url).database)
+    engine = make_engine(at.render_as_string(hide_password=False), search_path="pg_catalog")
+    try:
+        with translated(), engine.begin() as connection:
+            if not connection.execute(_MAY_PROTECT).scalar_one():
+                raise BadInput(
+                    f"names a role that is no superuser: {at.username}", "--administrator-url-from"
+                )
+    finally:
+        engine.dispose()
+
+
 def restore_database(url: str, path: Path, programs: Path) -> None:
-    """Restore a dump into an empty database, in one transaction.
+    """Restore a dump into an empty database, in one transaction; the next one locks everybody out.
+
+    So nobody gets in with an old session or token even if whatever is to end them later is killed.
 
     Raises:
         Permanent: the dump cannot be restored, or no program is as new as the server; nothing was changed.
@@ -120,10 +152,12 @@ def restore_database(url: str, path: Path, programs: Path) -> None:
         with translated(), engine.begin() as connection:
             server = connection.execute(_SERVER).scalar_one()
             address, environment = _address_of(connection)
+        program = _program("pg_restore", server, programs)
+        _run(program, environment, address, "--no-owner", "--single-transaction", str(path))
+        with translated(), engine.begin() as connection:
+            connection.execute(_LOCK_OUT)
     finally:
         engine.dispose()
-    program = _program("pg_restore", server, programs)
-    _run(program, environment, address, "--no-owner", "--single-transaction", str(path))
 
 
 def _address_of(connection: Connection) -> tuple[str, Mapping[str, str]]:

@@ -17,7 +17,11 @@ from service.adapters.embedded.postgres import EmbeddedPostgres, programs
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
-from service.adapters.postgres.dump import require_restorable, restore_database
+from service.adapters.postgres.dump import (
+    require_administrator,
+    require_restorable,
+    restore_database,
+)
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.runs.retention import PostgresRetention
@@ -68,7 +72,10 @@ def command(directory: Path, home: Path, administrator_url_from: str) -> None:
     home.mkdir(parents=True, exist_ok=True)
     with _database(settings, administrator_url) as (url, administrator):
         require_restorable(url, manifest.revision)
+        if administrator:
+            require_administrator(url, administrator)
         root = settings.artifacts_path
+        _require_empty(root)
         for kind in ArtifactKind:
             source, target = (
                 DirectoryArtifacts(directory_of(each, kind)) for each in (backup.artifacts, root)
@@ -81,6 +88,13 @@ def command(directory: Path, home: Path, administrator_url_from: str) -> None:
         migrate(url, administrator)
         _finish(url, manifest, DirectoryArtifacts(root))
     click.echo(f"restored the backup of {manifest.made_at}; start Benchgate", err=True)
+
+
+def _require_empty(root: Path) -> None:
+    """Refuse artifacts of another site, which the restored one would delete, as it has no record of them."""
+    stores = [DirectoryArtifacts(directory_of(root, kind)) for kind in ArtifactKind]
+    if any(True for store in stores for _ in store.listed("")):
+        raise BadInput(f"{root} has artifacts already; restore into an empty directory", "--home")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -17,9 +18,14 @@ from service import cli
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.access.audit import PostgresAuditLog
+from service.adapters.postgres.access.sessions import PostgresSessions
+from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.migrate import migrate
 from service.adapters.review.console.review import ConsoleReview
+from service.domain.access.caller import Role
 from service.domain.values.errors import BadInput
+from service.ports.access import NewSession
 from service.steps.access.verify_audit import verify_audit
 from service.web.access.route_rights import RIGHTS
 from tests.integration.postgres.whole_site import COMMITS, application, fill
@@ -45,6 +51,7 @@ QUERIES: Final[Mapping[str, str]] = {
     "/api/v1/gerrit/checks": "?change=7&patchset=1&sha=&repo=",
     "/trends": "?q=BM&series=1",
 }
+NEW_SESSION: Final = NewSession(subject="1", name="Ann", email="ann@x", role=Role.READER)
 LASTING: Final = r"\d+ (s|min|h|seconds?|minutes?|hours?)\b"
 CHANGING: Final = re.compile(LASTING + r'|name="ticket" value="[^"]+"|"request_id":"[^"]+"')
 
@@ -155,6 +162,10 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
     for path in (tmp_path / "home" / "artifacts").glob("*/*/*.gz"):
         path.write_bytes(b"x")
     directory = tmp_path / "backup"
+    token = run("token", "create", "ci", "--scope", "read").split()[-1]
+    session = PostgresSessions(database.owner).open(NEW_SESSION)
+    assert PostgresTokens(database.owner).find(token)
+    assert PostgresSessions(database.owner).find(session)
     run("backup", str(directory))
     run("backup", str(directory))
     assert sum(path.suffix == ".dump" for path in directory.iterdir()) == 1
@@ -168,9 +179,28 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
     with server.database(migrated=False) as empty:
         empty.administer("DROP SCHEMA audit CASCADE")
         monkeypatch.setenv("BENCHGATE_DATABASE_URL", empty.owner_url)
+        words = (*words, "--administrator-url-from", "ADMINISTRATOR_URL")
+        monkeypatch.setenv("ADMINISTRATOR_URL", empty.owner_url)
+        with pytest.raises(BadInput, match="names a role that is no superuser"):
+            run(*words)
         monkeypatch.setenv("ADMINISTRATOR_URL", empty.administrator_url)
-        run(*words, "--administrator-url-from", "ADMINISTRATOR_URL")
+        DirectoryArtifacts(tmp_path / "new" / "artifacts").put(b"of another site")
+        with pytest.raises(BadInput, match="has artifacts already; restore into an empty directory"):
+            run(*words)
+        shutil.rmtree(tmp_path / "new" / "artifacts")
+
+        def watched_migrate(url: str, administrator_url: str) -> None:
+            found.extend(
+                (PostgresTokens(empty.owner).find(token), PostgresSessions(empty.owner).find(session))
+            )
+            migrate(url, administrator_url)
+
+        found: list[object] = []
+        monkeypatch.setattr("service.cli.operating.restore.migrate", watched_migrate)
+        run(*words)
+        assert found == [None, None]  # whoever is restored is locked out at once
         assert empty.value("SELECT count(*) FROM build") == 0
+        assert empty.value("SELECT count(*) FROM token WHERE revoked_at IS NOT NULL") == 1
     copied = ConsoleReview(tmp_path / "new" / "review.sqlite", "console")
     assert [each.key.number for each in copied.changes_since(None)] == [7]
 
