@@ -53,5 +53,8 @@ class Store(Protocol):
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Open a unit of work: committed at the end, rolled back if the body raises."""
 
-    def exclusive(self, name: str) -> AbstractContextManager[bool]:
-        """Enter a section; the value is False if another process is in a section of that name."""
+    def exclusive(self, name: str, *, must_last: bool = False) -> AbstractContextManager[bool]:
+        """Enter a section; the value is False if another process is in a section of that name.
+
+        With ``must_last``, its end raises Transient if others could enter it meanwhile.
+        """

@@ -90,7 +90,7 @@ class PostgresStore(Store):
 
     @contextmanager
     @override
-    def exclusive(self, name: str) -> Iterator[bool]:
+    def exclusive(self, name: str, *, must_last: bool = False) -> Iterator[bool]:
         """Enter a section; the value is False if another process is in a section of that name. Never waits.
 
         The section ends with the session that entered it, also if this process dies in it.
@@ -100,10 +100,13 @@ class PostgresStore(Store):
         with connection:
             with translated():
                 is_ours = connection.execute(_TRY_LOCK, {"name": name}).scalar_one()
+            lasted = False
             try:
                 yield bool(is_ours)
             finally:
                 # PostgreSQL holds the locks of a closed session for a moment; those of a lost one are free.
                 if is_ours:
                     with suppress(Transient), translated():
-                        connection.execute(_UNLOCK, {"name": name})
+                        lasted = connection.execute(_UNLOCK, {"name": name}).scalar_one()
+            if must_last and is_ours and not lasted:
+                raise Transient("the session that kept others away was lost; try again")

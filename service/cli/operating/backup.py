@@ -20,8 +20,8 @@ from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.values.errors import BadInput, Transient
 from service.ports.building import ArtifactKind
 from service.steps.access.verify_audit import verify_audit
-from service.steps.building.copy_artifacts import copy_artifacts
-from service.steps.runs.prune import SECTION
+from service.steps.building.copy_artifacts import copy_artifacts, lacking
+from service.steps.runs.prune import PARTS, SECTION
 from service.wiring.build_host import directory_of
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
@@ -51,8 +51,9 @@ def command(directory: Path, home: Path) -> None:
     settings = settings_of_running_site(home)
     _require_apart(directory, settings)
     target = BackupDirectory(directory)
-    with closing(build_control(settings)) as plane, _undisturbed(plane.store):
-        manifest = _copy(plane, settings, target)
+    with closing(build_control(settings)) as plane:
+        with _undisturbed(plane.store):
+            manifest = _copy(plane, settings, target)
         target.publish(manifest)
         plane.upkeep.beat("backup", manifest.made_at)
     click.echo(f"audit head: {manifest.audit_head}")
@@ -74,6 +75,9 @@ def _copy(plane: Control, settings: ControlSettings, target: BackupDirectory) ->
         copied = copy_artifacts(source, DirectoryArtifacts(directory_of(target.artifacts, kind)), _report)
         for key in copied.damaged:
             click.echo(f"left out, because it is damaged: artifact {key}", err=True)
+        if copied.deleted:
+            raise Transient(f"artifacts were deleted meanwhile, as {copied.deleted[0]}; make another backup")
+    _count_lacking(plane, target, now)
     has_review = not settings.has_gerrit and settings.review_path.exists()
     if has_review:
         copy_review(settings.review_path, review)
@@ -100,12 +104,26 @@ def _report(count: int) -> None:
         click.echo(f"copied {count:,} artifacts", err=True)
 
 
+def _count_lacking(plane: Control, target: BackupDirectory, began: datetime) -> None:
+    """Say how many artifacts the dump may name and the backup lacks; newer ones are of newer records."""
+    copies, missing = DirectoryArtifacts(target.artifacts), 0
+    for part in PARTS:
+        newer = {each.key for each in plane.artifacts.listed(part) if each.stored_at >= began.timestamp()}
+        missing += len(lacking(plane.retention, copies, part) - newer)
+    if missing:
+        click.echo(f"artifacts that records name and the backup lacks: {missing}", err=True)
+
+
 @contextmanager
 def _undisturbed(store: Store) -> Iterator[None]:
-    """Let nothing be deleted during the block; wait for a round of deletion that is under way."""
+    """Let nothing be deleted during the block; wait for a round of deletion that is under way.
+
+    Raises:
+        Transient: others may have deleted something, because the connection to the database was lost.
+    """
     deadline = time.monotonic() + _PATIENCE
     while True:
-        with store.exclusive(SECTION) as is_ours:
+        with store.exclusive(SECTION, must_last=True) as is_ours:
             if is_ours:
                 yield
                 return

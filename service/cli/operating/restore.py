@@ -33,7 +33,7 @@ from service.domain.values.errors import BadInput, Permanent
 from service.ports.building import ArtifactKind
 from service.steps.access.manage_tokens import end_access
 from service.steps.access.verify_audit import verify_audit
-from service.steps.building.copy_artifacts import copy_artifacts
+from service.steps.building.copy_artifacts import copy_artifacts, lacking
 from service.steps.runs.prune import PARTS
 from service.wiring.build_host import directory_of
 from service.wiring.logs import log_as_json
@@ -121,7 +121,7 @@ def _finish(url: str, manifest: Manifest, artifacts: DirectoryArtifacts) -> None
         click.echo(f"ended sessions: {sessions}; revoked tokens: {tokens}", err=True)
         retention, missing = PostgresRetention(engine), 0
         for part in PARTS:
-            missing += len(retention.named(part).keys() - {each.key for each in artifacts.listed(part)})
+            missing += len(lacking(retention, artifacts, part))
         if missing:
             click.echo(f"artifacts that records name and the backup lacks: {missing}", err=True)
         if not found.is_passed:

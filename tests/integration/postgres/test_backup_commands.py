@@ -20,11 +20,12 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
+from service.adapters.postgres.dump import dump_database
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.review.console.review import ConsoleReview
 from service.domain.access.caller import Role
-from service.domain.values.errors import BadInput
+from service.domain.values.errors import BadInput, Transient
 from service.ports.access import NewSession
 from service.steps.access.verify_audit import verify_audit
 from service.web.access.route_rights import RIGHTS
@@ -173,13 +174,13 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
     with pytest.raises(BadInput, match=r"lies in .*/home, which it is to save"):
         run("backup", str(tmp_path / "home" / "backup"))
 
-    words = ("restore", str(directory), "--home", str(tmp_path / "new"))
+    words: tuple[str, ...] = ("restore", str(directory), "--home", str(tmp_path / "new"))
     with pytest.raises(BadInput, match="has tables already; restore into an empty one"):
         run(*words)
     with server.database(migrated=False) as empty:
         empty.administer("DROP SCHEMA audit CASCADE")
         monkeypatch.setenv("BENCHGATE_DATABASE_URL", empty.owner_url)
-        words = (*words, "--administrator-url-from", "ADMINISTRATOR_URL")
+        words += ("--administrator-url-from", "ADMINISTRATOR_URL")
         monkeypatch.setenv("ADMINISTRATOR_URL", empty.owner_url)
         with pytest.raises(BadInput, match="names a role that is no superuser"):
             run(*words)
@@ -198,7 +199,7 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
         found: list[object] = []
         monkeypatch.setattr("service.cli.operating.restore.migrate", watched_migrate)
         run(*words)
-        assert found == [None, None]  # whoever is restored is locked out at once
+        assert found == [None, None]  # nobody gets in, from the first moment
         assert empty.value("SELECT count(*) FROM build") == 0
         assert empty.value("SELECT count(*) FROM token WHERE revoked_at IS NOT NULL") == 1
     copied = ConsoleReview(tmp_path / "new" / "review.sqlite", "console")
@@ -208,3 +209,20 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
     dump.write_bytes(dump.read_bytes()[:-1])
     with pytest.raises(BadInput, match="not as the manifest says: take another backup"):
         run("restore", str(directory), "--home", str(tmp_path / "other"))
+
+
+def test_a_backup_counts_only_if_others_were_kept_away_until_its_end(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose_sections(url: str, path: Path, programs: Path) -> str:
+        database.administer(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+        return dump_database(url, path, programs)
+
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr("service.cli.operating.backup.dump_database", lose_sections)
+    with pytest.raises(Transient, match="the session that kept others away was lost"):
+        run("backup", str(tmp_path / "backup"))
+    assert not (tmp_path / "backup" / "manifest.json").exists()

@@ -78,7 +78,7 @@ class MemoryStore(MemoryUpkeep, Store):
             raise
 
     @contextmanager
-    def exclusive(self, name: str) -> Iterator[bool]:
+    def exclusive(self, name: str, *, must_last: bool = False) -> Iterator[bool]:
         is_ours = name not in self.taken
         if is_ours:
             self.taken.add(name)

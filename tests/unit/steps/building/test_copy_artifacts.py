@@ -18,3 +18,15 @@ def test_only_what_is_missing_is_copied_and_what_is_damaged_is_named(tmp_path: P
     assert copy_artifacts(source, target, told.append) == Copied(1, (damaged,))
     assert {each.key for each in target.listed("")} == {there, new}
     assert (target.get(new), told) == (b"new", [1])
+
+
+def test_what_is_deleted_meanwhile_is_named(tmp_path: Path) -> None:
+    source, target = DirectoryArtifacts(tmp_path / "a"), DirectoryArtifacts(tmp_path / "b")
+    first, second = sorted(source.put(content) for content in (b"1", b"12"))
+    assert first[:2] == second[:2]  # so that both are listed before the first is copied
+
+    def delete_second(_count: int) -> None:
+        source.delete(second, 0)
+
+    copied = copy_artifacts(source, target, delete_second)
+    assert copied == Copied(1, (), (second,))
