@@ -79,7 +79,7 @@ class BackupDirectory:
         owner = previous.site if previous else mark.read_text(encoding="utf-8").strip()
         if owner and owner != site:
             raise BadInput(
-                f"has backups of site {owner[:40]}, and this database is of site {site or 'without an ID'}; "
+                f"has backups of site {owner[:40]}, and this database is of site {site or '(none)'}; "
                 "name another directory",
                 str(self._path),
             )

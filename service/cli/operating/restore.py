@@ -120,6 +120,7 @@ def _finish(url: str, manifest: Manifest, artifacts: DirectoryArtifacts) -> None
         sessions, tokens = end_access(PostgresTokens(engine), PostgresSessions(engine), user)
         click.echo(f"ended sessions: {sessions}; revoked tokens: {tokens}", err=True)
         retention, missing = PostgresRetention(engine), 0
+        artifacts.mark(retention.site())
         for part in PARTS:
             missing += len(lacking(retention, artifacts, part))
         if missing:

@@ -141,6 +141,7 @@ def test_a_restored_home_shows_the_same_pages(
         assert restored.value("SELECT count(*) FROM token WHERE revoked_at IS NULL") == 0
     new = tmp_path / "new" / "artifacts"
     assert DirectoryArtifacts(new).get(key) == b"log"
+    assert DirectoryArtifacts(new).marked() == str(database.value("SELECT id FROM site"))
     assert [path.name for path in new.glob("downloads/*/*/*.gz")] == [
         path.name for path in root.glob("downloads/*/*/*.gz")
     ]
