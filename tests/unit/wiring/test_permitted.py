@@ -58,12 +58,16 @@ def test_the_directories_of_the_setting_are_shown(tmp_path: Path) -> None:
 def test_state_credentials_sockets_and_repositories_of_benchgate_are_refused(
     tmp_path: Path, mount: str, reason: str
 ) -> None:
+    # Only a machine without the directory of artifacts has a token.
+    artifacts: dict[str, object] = {"artifacts": str(tmp_path / "artifacts")}
+    if mount == "secrets":
+        token = tmp_path / "secrets/token"
+        artifacts = {"artifacts": "https://bench.example.com", "machine_token_file": token}
     with pytest.raises(BadInput, match=f"^BENCHGATE_MOUNTS: {tmp_path / mount} .*{reason}; list"):
         read(
             tmp_path,
             tmp_path / mount,
-            artifacts=str(tmp_path / "artifacts"),
-            machine_token_file=tmp_path / "secrets/token",
+            **artifacts,
             machine_database_url=f"postgresql://bot@/db?host={tmp_path}/pg/socket",
             redis_url=f"redis+socket://{tmp_path}/valkey/valkey.sock",
             git_url=f"{tmp_path}/git/{{project}}",
