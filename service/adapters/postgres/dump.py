@@ -23,12 +23,13 @@ from service.domain.values.errors import BadInput, Permanent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
 _SERVER: Final = text("SELECT current_setting('server_version_num')::integer / 10000")
 _REVISION: Final = text("SELECT version_num FROM alembic_version")
 _HAS_SITE: Final = text("SELECT to_regclass('public.site') IS NOT NULL")
 _SITE: Final = text("SELECT id FROM public.site")
+_NAME_ANEW: Final = text("UPDATE public.site SET id = gen_random_uuid() RETURNING id")
 _CONTENT: Final = text("""
 SELECT EXISTS (
     SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -88,6 +89,12 @@ def site_of(url: str) -> str:
             return str(connection.execute(_SITE).scalar_one()) if has_site else ""
     finally:
         engine.dispose()
+
+
+def name_anew(engine: Engine) -> str:
+    """Give the site of a restored database an ID of its own, and return it."""
+    with engine.begin() as connection:
+        return str(connection.execute(_NAME_ANEW).scalar_one())
 
 
 def require_restorable(url: str, revision: str) -> None:

@@ -18,6 +18,7 @@ from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.dump import (
+    name_anew,
     require_administrator,
     require_restorable,
     restore_database,
@@ -120,7 +121,8 @@ def _finish(url: str, manifest: Manifest, artifacts: DirectoryArtifacts) -> None
         sessions, tokens = end_access(PostgresTokens(engine), PostgresSessions(engine), user)
         click.echo(f"ended sessions: {sessions}; revoked tokens: {tokens}", err=True)
         retention, missing = PostgresRetention(engine), 0
-        artifacts.mark(retention.site())
+        # What is restored beside the site that the backup was made of deletes nothing there.
+        artifacts.mark(name_anew(engine))
         for part in PARTS:
             missing += len(lacking(retention, artifacts, part))
         if missing:

@@ -139,30 +139,38 @@ def test_a_restored_home_shows_the_same_pages(
         assert answers(application(restored), values) == before
         assert verify_audit(PostgresAuditLog(restored.owner), bytes.fromhex(head)).is_passed
         assert restored.value("SELECT count(*) FROM token WHERE revoked_at IS NULL") == 0
+        name = str(restored.value("SELECT id FROM site"))
+    # A restored site is another one: it deletes nothing for the site that the backup was made of.
+    assert name != str(database.value("SELECT id FROM site"))
+    assert DirectoryArtifacts(tmp_path / "new" / "artifacts").marked() == name
     new = tmp_path / "new" / "artifacts"
     assert DirectoryArtifacts(new).get(key) == b"log"
-    assert DirectoryArtifacts(new).marked() == str(database.value("SELECT id FROM site"))
     assert [path.name for path in new.glob("downloads/*/*/*.gz")] == [
         path.name for path in root.glob("downloads/*/*/*.gz")
     ]
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "backup").rglob("*"))
 
 
-def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_reviews(
-    server: Server, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "home").mkdir()
-    review = ConsoleReview(tmp_path / "home" / "review.sqlite", "console")
+def fill_home(home: Path) -> str:
+    """Give a home a review and an artifact that is damaged; return its key."""
+    home.mkdir()
     event = {
         "type": "patchset-created",
         "change": {"project": "kv", "branch": "master", "number": 7, "id": "I7", "status": "NEW"},
         "patchSet": {"number": 1, "revision": "1" * 40, "ref": "refs/changes/07/7/1", "kind": "REWORK"},
         "eventCreatedOn": 1,
     }
-    review.apply_event(json.dumps(event))
-    damaged = DirectoryArtifacts(tmp_path / "home" / "artifacts").put(b"damaged")
-    for path in (tmp_path / "home" / "artifacts").glob("*/*/*.gz"):
+    ConsoleReview(home / "review.sqlite", "console").apply_event(json.dumps(event))
+    damaged = DirectoryArtifacts(home / "artifacts").put(b"damaged")
+    for path in (home / "artifacts").glob("*/*/*.gz"):
         path.write_bytes(b"x")
+    return damaged
+
+
+def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_reviews(
+    server: Server, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = fill_home(tmp_path / "home")
     directory = tmp_path / "backup"
     token = run("token", "create", "ci", "--scope", "read").split()[-1]
     session = PostgresSessions(database.owner).open(NEW_SESSION)
