@@ -96,14 +96,14 @@ def _analyse(tx: Transaction, build_id: int) -> Retried:
 
 
 def _may_run_again(tx: Transaction, run: RunRecord) -> bool:
-    """Return whether a run is the newest check of a current patch set.
+    """Return whether a run is the newest check of a current patch set, also of those that a person ended.
 
     A merged commit has one run only, and idle pools measure again by themselves.
     """
     if run.kind is not RunKind.CHECK or run.patch_set_id is None or run.is_outdated:
         return False
-    newest = tx.history.newest_check(run.patch_set_id)
-    return newest is not None and newest.id == run.id
+    runs = tx.history.runs_of(run.patch_set_id)
+    return run.id == max(each.id for each in runs if each.kind is RunKind.CHECK)
 
 
 _RETRIES: Final[Mapping[Step, Callable[[Transaction, int], Retried]]] = MappingProxyType(

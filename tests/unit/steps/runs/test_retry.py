@@ -92,6 +92,14 @@ def test_a_second_retry_and_one_after_a_recheck_start_nothing(service: Service) 
     assert len(service.runs()) == 2
 
 
+def test_a_check_that_a_person_called_off_is_not_begun_again(service: Service) -> None:
+    give_up(service, Task.PLAN)
+    with service.store.transaction() as tx:
+        tx.runs.cancel_check(tx.runs.follow(tx.runs.lock(1), None))
+    assert ask(service, Step.PLAN) is Retried.FORGOTTEN
+    assert service.runs() == [("patch1", RunState.REFUSED), ("patch1", RunState.CANCELLED)]
+
+
 def test_a_merged_commit_keeps_its_only_run(service: Service) -> None:
     with service.store.transaction() as tx:
         tx.runs.add(post_submit_run())
