@@ -81,8 +81,8 @@ class StoreSite(Protocol):
     def wait(self, seconds: float) -> None:
         """Let time pass."""
 
-    def register(self, machine: str, pool: str = "perf", obstacle: str = "") -> None:
-        """Show a machine, and what keeps it from taking work."""
+    def register(self, machine: str, pool: str = "perf", obstacle: str = "", host: str = "") -> None:
+        """Show a machine, alone on its host unless one is named, and what keeps it from taking work."""
 
     def claim(self, machine: str = "perf-01") -> int:
         """Give a machine of pool perf its next build, under a lease of 30 seconds."""
@@ -153,8 +153,8 @@ class PostgresSite:
             earlier = ", ".join(f"{name} = {name} - make_interval(secs => :seconds)" for name in columns)
             self._database.change(f"UPDATE {table} SET {earlier}", seconds=seconds)  # noqa: S608 - names from above
 
-    def register(self, machine: str, pool: str = "perf", obstacle: str = "") -> None:
-        worklist(self._database, machine, pool).heartbeat(obstacle)
+    def register(self, machine: str, pool: str = "perf", obstacle: str = "", host: str = "") -> None:
+        worklist(self._database, machine, pool, host=host).heartbeat(obstacle)
 
     def claim(self, machine: str = "perf-01") -> int:
         build = worklist(self._database, machine).claim()

@@ -315,6 +315,14 @@ class TestCalibrations:
         self.add(site.store, job="second")
         assert site.upkeep.preempt_calibrations() == held[1:2]
 
+    def test_a_build_of_another_pool_has_one_on_its_own_host_end(self, site: StoreSite) -> None:
+        queue(site.store, *(named(f"idle{n}", spec={"kind": "calibration"}) for n in range(3)))
+        held = [site.claim(f"perf-{n:02}") for n in range(3)]
+        site.register("lint-01", "lint", host="perf-00")
+        self.add(site.store, pool="lint")
+        assert site.upkeep.preempt_calibrations() == held[:1]
+        assert site.upkeep.preempt_calibrations() == []
+
     @pytest.mark.parametrize(
         ("kind", "pool"), [("calibration", "perf"), ("anchor", "perf"), ("check", "lint")]
     )

@@ -23,11 +23,12 @@ def worklist(
     name: str = "perf-01",
     pool: str = "perf",
     *,
+    host: str = "",
     artifacts: MemoryArtifacts | None = None,
     lease_seconds: float = 30.0,
 ) -> MachineWorklist:
     """The work of a machine that is known."""
-    identity = MachineIdentity(name, "c6i.metal", pool)
+    identity = MachineIdentity(name, "c6i.metal", pool, host)
     work = MachineWorklist(database.machine, identity, artifacts or MemoryArtifacts(), lease_seconds)
     work.register("fingerprint-" + name, {"cpu": "8488C"})
     return work

@@ -92,6 +92,7 @@ class Machine:
     pool: str
     seen: float
     obstacle: str = ""
+    host: str = ""
 
 
 @dataclass(frozen=True)

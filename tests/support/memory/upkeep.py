@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,9 +45,11 @@ class MemoryUpkeep(Upkeep):
         """Change a build as something else did."""
         self.memory.put_build(replace(self.memory.builds[build_id - 1], **values))
 
-    def register(self, machine: str = "perf-01", pool: str = "perf", obstacle: str = "") -> None:
+    def register(
+        self, machine: str = "perf-01", pool: str = "perf", obstacle: str = "", host: str = ""
+    ) -> None:
         """Show a machine."""
-        self.memory.machines[machine] = Machine(pool, self.memory.clock, obstacle)
+        self.memory.machines[machine] = Machine(pool, self.memory.clock, obstacle, host or machine)
 
     def claim(self, machine: str = "perf-01", pool: str = "perf") -> int:
         """Give a machine the next build of its pool."""
@@ -254,33 +257,39 @@ class MemoryUpkeep(Upkeep):
     def _is_idle(self, name: str, hindered: float = _SEEN_WITHIN) -> bool:
         """Return whether a machine holds no build, and reported no obstacle within ``hindered`` seconds."""
         machine, now = self.memory.machines[name], self.memory.clock
-        is_busy = any(each.machine == name and each.expires > now for each in self.memory.leases.values())
+        is_busy = any(
+            self.memory.machines[each.machine].host == machine.host and each.expires > now
+            for each in self.memory.leases.values()
+        )
         is_closed = any(
             host == name and each.is_current(self.memory.now) for host, each in self.memory.closures
         )
         return not is_busy and not is_closed and (not machine.obstacle or machine.seen <= now - hindered)
 
     def preempt_calibrations(self) -> Sequence[int]:
-        found = []
         held = [self.memory.builds[number - 1] for number in self.memory.leases]
         idle = [build for build in held if build.spec.get("kind") in _IDLE]
-        for pool in {self.memory.waiting[build.id].pool for build in idle}:
-            own = [build for build in idle if self.memory.waiting[build.id].pool == pool]
-            own.sort(key=lambda build: (build.cancel_requested, build.id), reverse=True)
-            is_free = any(self._is_idle(machine) for machine in self._seen(pool))
-            for build in own[: 0 if is_free else self._wanting(pool)]:
-                if not build.cancel_requested:
-                    self.update(build.id, cancel_requested=True)
-                    found.append(build.id)
-        return sorted(found)
+        idle.sort(key=lambda build: (build.cancel_requested, build.id), reverse=True)
+        gone: set[int] = set()
+        for pool, wanting in self._wanting().items():
+            if not any(self._is_idle(machine) for machine in self._seen(pool)):
+                own = [build for build in idle if self._serves(self.memory.leases[build.id].machine, pool)]
+                gone |= {build.id for build in own[:wanting] if not build.cancel_requested}
+        for number in gone:
+            self.update(number, cancel_requested=True)
+        return sorted(gone)
 
-    def _wanting(self, pool: str) -> int:
-        return sum(
-            each.state is BuildState.QUEUED
+    def _serves(self, machine: str, pool: str) -> bool:
+        own, machines = self.memory.machines[machine], self.memory.machines
+        return own.pool == pool or any(machines[name].host == own.host for name in self._seen(pool))
+
+    def _wanting(self) -> Counter[str]:
+        return Counter(
+            self.memory.waiting[each.id].pool
+            for each in self.memory.builds
+            if each.state is BuildState.QUEUED
             and not each.cancel_requested
             and each.spec.get("kind") not in _IDLE
-            and self.memory.waiting[each.id].pool == pool
-            for each in self.memory.builds
         )
 
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:

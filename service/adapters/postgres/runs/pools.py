@@ -34,38 +34,37 @@ ON CONFLICT (part) DO UPDATE
 SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 """).bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 _CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
-# Builds of idle machines have their host to themselves, so builds of every pool that it serves wait. As many
-# have to go as builds wait that no machine is free for: those that go already, then the youngest.
+# Builds of idle machines have their host to themselves, so builds of every pool that it serves wait. For each
+# pool as many have to go as builds wait that no machine is free for: of those on hosts that serve the pool,
+# the ones that go already, then the youngest.
 _PREEMPT: Final = text(f"""
-UPDATE build SET cancel_requested = true
-WHERE state = 'running' AND NOT cancel_requested AND id IN (
-    SELECT b.id
-    FROM (
-        SELECT idle.id, idle.pool, l.machine,
-               row_number() OVER (
-                   PARTITION BY idle.pool ORDER BY idle.cancel_requested DESC, idle.id DESC
-               ) AS place
-        FROM lease AS l JOIN build AS idle ON idle.id = l.build_id
-        WHERE idle.spec ->> 'kind' IN {t.IDLE_KINDS}
-    ) AS b
-    WHERE b.place <= (
-        SELECT count(*) FROM build AS w
-        WHERE w.state = 'queued' AND NOT w.cancel_requested AND w.not_before <= now()
-          AND coalesce(w.spec ->> 'kind', '') NOT IN {t.IDLE_KINDS}
-          AND (w.pool = b.pool OR EXISTS (
-              SELECT FROM machine AS own JOIN machine AS beside ON beside.host = own.host
-              WHERE own.name = b.machine AND beside.pool = w.pool
-                AND beside.last_seen_at > now() - make_interval(secs => :seen_within)))
-          AND NOT EXISTS (
-              SELECT FROM machine AS m
-              WHERE m.pool = w.pool AND m.last_seen_at > now() - make_interval(secs => :seen_within)
-                AND m.obstacle = '' AND NOT {IS_CLOSED} AND NOT EXISTS (
-                    SELECT FROM machine AS other
-                    JOIN lease AS o ON o.machine = other.name AND o.expires_at > clock_timestamp()
-                    JOIN build AS h ON h.id = o.build_id
-                    WHERE other.host = m.host
-                      AND (other.name = m.name OR w.is_exclusive OR h.is_exclusive))))
+WITH wanting AS (
+    SELECT w.pool, count(*) AS builds FROM build AS w
+    WHERE w.state = 'queued' AND NOT w.cancel_requested AND w.not_before <= now()
+      AND coalesce(w.spec ->> 'kind', '') NOT IN {t.IDLE_KINDS}
+      AND NOT EXISTS (
+          SELECT FROM machine AS m
+          WHERE m.pool = w.pool AND m.last_seen_at > now() - make_interval(secs => :seen_within)
+            AND m.obstacle = '' AND NOT {IS_CLOSED} AND NOT EXISTS (
+                SELECT FROM machine AS other
+                JOIN lease AS o ON o.machine = other.name AND o.expires_at > clock_timestamp()
+                JOIN build AS h ON h.id = o.build_id
+                WHERE other.host = m.host
+                  AND (other.name = m.name OR w.is_exclusive OR h.is_exclusive)))
+    GROUP BY w.pool
+), ranked AS (
+    SELECT idle.id, wanting.builds, row_number() OVER (
+               PARTITION BY wanting.pool ORDER BY idle.cancel_requested DESC, idle.id DESC
+           ) AS place
+    FROM lease AS l
+    JOIN build AS idle ON idle.id = l.build_id AND idle.spec ->> 'kind' IN {t.IDLE_KINDS}
+    JOIN wanting ON wanting.pool = idle.pool OR EXISTS (
+        SELECT FROM machine AS own JOIN machine AS beside ON beside.host = own.host
+        WHERE own.name = l.machine AND beside.pool = wanting.pool
+          AND beside.last_seen_at > now() - make_interval(secs => :seen_within))
 )
+UPDATE build SET cancel_requested = true
+WHERE state = 'running' AND NOT cancel_requested AND id IN (SELECT id FROM ranked WHERE place <= builds)
 RETURNING id
 """)  # noqa: S608 - put together from constants
 # Of a pool's idle machines the one that was calibrated last stays free, so that the next build interrupts
