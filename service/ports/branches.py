@@ -30,7 +30,7 @@ class Branches(Protocol):
         """Return the anchors of a branch in a pool."""
 
     def is_measuring(self, pool: str) -> bool:
-        """Return whether a run for idle pools has not ended in a pool."""
+        """Return whether a run for any machine of an idle pool has not ended there."""
 
     def undecided(self, key: BranchKey) -> Sequence[UndecidedResult]:
         """Return undecided results that look slower, of commits that were merged lately, in a pool.

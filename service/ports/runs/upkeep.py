@@ -32,7 +32,10 @@ class LostBuilds(Protocol):
         """Return the unfinished builds past their deadline that no machine holds."""
 
     def drop_unwanted_builds(self) -> None:
-        """Cancel builds that belong to no unfinished run and that no run in planning can adopt."""
+        """Cancel builds that belong to no unfinished run and that no run in planning can adopt.
+
+        Also those that waited ten minutes for one machine, if it is closed, hindered or not seen.
+        """
 
     def cancelled_builds(self) -> Sequence[int]:
         """Return the unfinished builds that were cancelled and that no machine holds."""

@@ -145,6 +145,13 @@ class TestBranches:
             tx.visibility.hide_change(record.change_id)
             assert tx.branches.undecided(perf) == []
 
+    def test_a_calibration_of_one_machine_leaves_the_others_to_measure_commits(self, store: Store) -> None:
+        new = replace(post_submit_run(), kind=RunKind.CALIBRATION, pool="perf")
+        for machine, is_measuring in (("perf-01", False), ("", True)):
+            with store.transaction() as tx:
+                start(tx, replace(new, machine=machine))
+                assert tx.branches.is_measuring("perf") is is_measuring
+
     def test_a_pool_measures_one_commit_at_a_time(self, store: Store) -> None:
         new = replace(post_submit_run(), kind=RunKind.LONGER, pool="perf", parent="1" * 40)
         with store.transaction() as tx:

@@ -275,6 +275,18 @@ class TestStalledWork:
         assert site.upkeep.idle_pools(30.0) == []
 
 
+class TestBuildsForOneMachine:
+    def test_one_whose_machine_takes_none_for_ten_minutes_is_cancelled(self, site: StoreSite) -> None:
+        names = ("perf-01", "perf-02", "perf-03")
+        _, hindered, unseen = queue(site.store, *(named(name, for_machine=name) for name in names))
+        for is_late, cancelled in ((False, []), (True, [hindered, unseen])):
+            site.wait(601.0 if is_late else 0.0)
+            site.register("perf-01")
+            site.register("perf-02", obstacle="steal of 20 %")
+            site.upkeep.drop_unwanted_builds()
+            assert site.upkeep.cancelled_builds() == cancelled
+
+
 class TestCalibrations:
     @pytest.fixture(params=["calibration", "anchor"])
     def calibrating(self, site: StoreSite, request: pytest.FixtureRequest) -> int:

@@ -61,7 +61,7 @@ class MemoryBranches(Measured, Branches):
 
     def is_measuring(self, pool: str) -> bool:
         return any(
-            run.pool == pool and run.kind.is_for_idle_pools and run.state in UNFINISHED
+            run.pool == pool and run.kind.is_for_idle_pools and not run.machine and run.state in UNFINISHED
             for run in self._m.runs
         )
 

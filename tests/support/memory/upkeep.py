@@ -190,8 +190,16 @@ class MemoryUpkeep(Upkeep):
         for build in self.memory.builds:
             its = [runs[run - 1] for run, number in self.memory.run_builds if number == build.id]
             is_wanted = any(run.state in UNFINISHED or run.change in planned for run in its)
-            if build.state is not BuildState.FINISHED and not is_wanted:
+            if build.state is not BuildState.FINISHED and (not is_wanted or self._is_forsaken(build)):
                 self.update(build.id, cancel_requested=True)
+
+    def _is_forsaken(self, build: BuildRecord) -> bool:
+        at, before = self.memory.waiting[build.id], self.memory.clock - 600.0
+        if build.state is not BuildState.QUEUED or not at.for_machine or at.created >= before:
+            return False
+        machine = self.memory.machines.get(at.for_machine)
+        is_there = machine is not None and machine.pool == at.pool and machine.seen > before
+        return not is_there or machine.obstacle != "" or self._is_closed(at.for_machine)
 
     def cancelled_builds(self) -> Sequence[int]:
         return [each.id for each in self.memory.builds if each.cancel_requested and self._is_unheld(each)]
@@ -261,10 +269,12 @@ class MemoryUpkeep(Upkeep):
             self.memory.machines[each.machine].host == machine.host and each.expires > now
             for each in self.memory.leases.values()
         )
-        is_closed = any(
-            host == name and each.is_current(self.memory.now) for host, each in self.memory.closures
-        )
-        return not is_busy and not is_closed and (not machine.obstacle or machine.seen <= now - hindered)
+        is_hindered = machine.obstacle and machine.seen > now - hindered
+        return not (is_busy or is_hindered or self._is_closed(name))
+
+    def _is_closed(self, name: str) -> bool:
+        closures = self.memory.closures
+        return any(host == name and each.is_current(self.memory.now) for host, each in closures)
 
     def preempt_calibrations(self) -> Sequence[int]:
         held = [self.memory.builds[number - 1] for number in self.memory.leases]

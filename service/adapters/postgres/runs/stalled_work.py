@@ -127,12 +127,21 @@ EXISTS (
     ))
 )
 """  # noqa: S608 - put together from constants
+# Its only machine is not seen, closed or hindered, and may stay so.
+_FORSAKEN = f"""
+(state = 'queued' AND for_machine <> '' AND created_at < now() - interval '10 minutes' AND NOT EXISTS (
+    SELECT FROM machine AS m
+    WHERE m.name = build.for_machine AND m.pool = build.pool
+      AND m.last_seen_at > now() - interval '10 minutes' AND m.obstacle = '' AND NOT {IS_CLOSED}
+))
+"""
 _UNWANTED = text(f"""
-SELECT id FROM build WHERE state <> 'finished' AND NOT cancel_requested AND NOT {_WANTED}
+SELECT id FROM build WHERE state <> 'finished' AND NOT cancel_requested AND (NOT {_WANTED} OR {_FORSAKEN})
 ORDER BY id FOR NO KEY UPDATE
 """)  # noqa: S608 - put together from constants
 _DROP = text(f"""
-UPDATE build SET cancel_requested = true WHERE id = ANY(cast(:ids AS bigint[])) AND NOT {_WANTED}
+UPDATE build SET cancel_requested = true
+WHERE id = ANY(cast(:ids AS bigint[])) AND (NOT {_WANTED} OR {_FORSAKEN})
 """)  # noqa: S608 - as above
 _CANCELLED = text(f"SELECT id FROM build WHERE cancel_requested AND {_NOT_HELD} ORDER BY id")  # noqa: S608 - as above
 

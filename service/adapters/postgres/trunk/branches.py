@@ -51,7 +51,8 @@ GROUP BY run.parent, run.revision
 """)  # noqa: S608 - put together from constants
 _IS_BUSY: Final = text(f"""
 SELECT EXISTS (
-    SELECT FROM run WHERE kind IN {t.IDLE_KINDS} AND pool = :pool AND {t.UNFINISHED_RUN}
+    SELECT FROM run
+    WHERE kind IN {t.IDLE_KINDS} AND machine = '' AND pool = :pool AND {t.UNFINISHED_RUN}
 )
 """)  # noqa: S608 - put together from constants
 # A commit that was measured longer has several builds of its pairs; the newest one has them all.
