@@ -58,10 +58,7 @@ class Calibrations(Protocol):
     """Calibrations of machines that have nothing else to do."""
 
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
-        """Return idle machines' benchmark jobs of branches checked in the last ``asked_within`` seconds.
-
-        Of the idle machines of a pool with several machines, one is left out: it stays free.
-        """
+        """Return idle machines' benchmark jobs of branches checked in the last ``asked_within`` seconds."""
 
     def preempt_calibrations(self) -> Sequence[int]:
         """Request the end of as many running calibrations as other builds wait for; return their ids."""

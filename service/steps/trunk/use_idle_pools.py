@@ -45,7 +45,8 @@ def use_idle_pools(
     Raises:
         Transient: a branch could not be fetched; all other branches were looked at.
     """
-    branches = [*dict.fromkeys(job.branch for job in upkeep.idle_jobs(ASKED_WITHIN))]
+    jobs = upkeep.idle_jobs(ASKED_WITHIN)
+    branches = [*dict.fromkeys(job.branch for job in jobs if not job.is_spare)]
     serving: tuple[Callable[[Sequence[BranchKey]], Collection[str]], ...] = (
         lambda idle: start_in_pools(idle, lambda key: _start_anchor(store, source_of, key, now)),
         lambda idle: _measure_each(store, idle),

@@ -67,21 +67,22 @@ UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (SELECT id FROM ranked WHERE place <= builds)
 RETURNING id
 """)  # noqa: S608 - put together from constants
-# Of a pool's idle machines the one that was calibrated last stays free, so that the next build interrupts
-# nobody; a machine alone in its pool has no such choice. The evidence counted is that of the series with the
+# Of a pool's idle machines the one that was calibrated last is its spare; a machine without another that may
+# measure is not. The evidence counted is that of the series with the
 # least, among those that the machine's last calibration measured. As for votes, a renamed benchmark also has
 # that of its former name. A run of the version before is for any machine.
 _IDLE_JOBS: Final = text(f"""
 WITH seen AS (
     SELECT m.*, count(*) OVER (PARTITION BY m.pool) AS machines FROM machine AS m
     WHERE m.last_seen_at > now() - make_interval(secs => :seen_within)
+      AND m.obstacle = '' AND NOT {IS_CLOSED}
 ), ranked AS (
     SELECT m.name, m.pool, m.machines, row_number() OVER (PARTITION BY m.pool ORDER BY (
                SELECT max(run.created_at) FROM run
                WHERE run.kind = 'calibration' AND run.pool = m.pool AND run.machine = m.name
            ) DESC NULLS LAST, m.name) AS place
     FROM seen AS m
-    WHERE m.obstacle = '' AND NOT {IS_CLOSED} AND NOT EXISTS (
+    WHERE NOT EXISTS (
           SELECT FROM machine AS beside
           JOIN build AS b
               ON (b.state = 'queued' AND b.pool = beside.pool AND b.for_machine IN ('', beside.name))
@@ -98,9 +99,10 @@ WITH seen AS (
     ORDER BY b.pool, r.instance, r.project, r.branch, b.job, b.id DESC
 )
 SELECT a.pool, a.instance, a.project, a.branch, a.job, a.config, idle.name AS machine,
+       idle.place = 1 AND idle.machines > 1 AS is_spare,
        cast(extract(epoch FROM now() - c.newest) AS double precision) AS since, known.pairs, known.sessions
 FROM asked AS a
-JOIN ranked AS idle ON idle.pool = a.pool AND (idle.place > 1 OR idle.machines = 1)
+JOIN ranked AS idle ON idle.pool = a.pool
 CROSS JOIN LATERAL (
     SELECT max(run.created_at) FILTER (
                WHERE NOT cut.is_cancelled OR run.created_at > now() - make_interval(secs => :after_cancelled)
@@ -178,6 +180,7 @@ class PostgresPools(ShortTransactions, Calibrations, Heartbeats):
                 pairs=int(row.pairs),
                 sessions=row.sessions,
                 machine=row.machine,
+                is_spare=row.is_spare,
             )
             for row in rows
         ]

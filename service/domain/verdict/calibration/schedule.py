@@ -41,6 +41,7 @@ class IdleJob:
     was none. A cancelled one counts only until :data:`AFTER_CANCELLED`. ``pairs`` and ``sessions`` belong to
     the series with the least evidence on the machine; they are counted where they decide, between
     :data:`BETWEEN_SESSIONS` and :data:`BETWEEN_REVIEWS`. Without a ``machine``, any of the pool measures it.
+    ``is_spare``: of its pool's idle machines it was calibrated last, and the pool has more that may measure.
     """
 
     branch: BranchKey
@@ -50,6 +51,7 @@ class IdleJob:
     pairs: int
     sessions: int
     machine: str = ""
+    is_spare: bool = False
 
     @property
     def is_due(self) -> bool:
@@ -72,11 +74,17 @@ def session_in(since: float | None, pairs: int, sessions: int, probation: int) -
 def due_branches(jobs: Iterable[IdleJob]) -> Mapping[tuple[BranchKey, str], Collection[str]]:
     """List the branches to measure and the machine for each with its due jobs, the longest wait first.
 
-    The caller uses only the first branch of each machine that can be measured.
+    The caller uses only the first branch of each machine that can be measured. If every idle machine of a
+    pool is due, its spare one stays free, so that the next build interrupts nobody.
     """
+    jobs = list(jobs)
+    due_jobs = [job for job in jobs if job.is_due]
+    machines = {(job.branch.pool, job.machine) for job in due_jobs}
+    resting = {job.branch.pool for job in jobs if (job.branch.pool, job.machine) not in machines}
     due: dict[tuple[BranchKey, str], list[str]] = {}
-    for job in sorted((job for job in jobs if job.is_due), key=_waited, reverse=True):
-        due.setdefault((job.branch, job.machine), []).append(job.job)
+    for job in sorted(due_jobs, key=_waited, reverse=True):
+        if not job.is_spare or job.branch.pool in resting:
+            due.setdefault((job.branch, job.machine), []).append(job.job)
     return due
 
 

@@ -15,7 +15,7 @@ from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import RunKind, SeriesKey
 from service.domain.verdict.calibration.evidence import Session
-from service.domain.verdict.calibration.schedule import ASKED_WITHIN, BranchKey
+from service.domain.verdict.calibration.schedule import ASKED_WITHIN, BranchKey, due_branches
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.runs import NewRun
@@ -249,13 +249,23 @@ class TestIdlePools:
             (job,) = upkeep.idle_jobs(ASKED_WITHIN)
             assert (job.pairs, job.sessions) == known
 
+    def test_a_hindered_machine_leaves_the_other_of_its_pool_without_a_spare(
+        self, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        worklist(database, "perf-02")
+        found = {job.machine: job.is_spare for job in upkeep.idle_jobs(ASKED_WITHIN)}
+        assert found == {"perf-01": True, "perf-02": False}
+        database.change("UPDATE machine SET obstacle = 'steal of 20 %' WHERE name = 'perf-02'")
+        found = {job.machine: job.is_spare for job in upkeep.idle_jobs(ASKED_WITHIN)}
+        assert found == {"perf-01": False}
+
     def test_each_idle_machine_but_the_one_calibrated_last_may_measure(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
     ) -> None:
         """One stays free for the next build; a calibration for one machine does not hold the others up."""
 
         def idle() -> list[str]:
-            return [job.machine for job in upkeep.idle_jobs(ASKED_WITHIN)]
+            return sorted(machine for _, machine in due_branches(upkeep.idle_jobs(ASKED_WITHIN)))
 
         for name in ("perf-02", "perf-03", "perf-04"):
             worklist(database, name)
@@ -287,7 +297,8 @@ class TestIdlePools:
                 name=name,
             )
         found = {job.machine: job.since for job in upkeep.idle_jobs(ASKED_WITHIN)}
-        assert found == {"perf-01": None, "perf-02": pytest.approx(1800, abs=60)}
+        half_an_hour, minutes = pytest.approx(1800, abs=60), pytest.approx(300, abs=60)
+        assert found == {"perf-01": None, "perf-02": half_an_hour, "perf-03": minutes}
 
     def test_a_renamed_benchmark_is_known_by_its_former_name_too(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int

@@ -69,6 +69,14 @@ def test_the_branch_that_has_waited_longest_comes_first_and_the_others_after_it(
     assert due_branches([KNOWN]) == {}
 
 
+def test_the_spare_machine_stays_free_only_while_every_idle_one_of_its_pool_is_due() -> None:
+    spare = replace(KNOWN, pairs=0, machine="m2", is_spare=True)
+    elsewhere = replace(KNOWN, branch=replace(BRANCH, pool="other"))
+    assert list(due_branches([replace(KNOWN, pairs=0), spare, elsewhere])) == [(BRANCH, "m1")]
+    assert due_branches([spare]) == {}
+    assert list(due_branches([KNOWN, spare])) == [(BRANCH, "m2")]
+
+
 def test_a_branch_is_named_with_the_jobs_that_are_due() -> None:
     jobs = [replace(KNOWN, pairs=0), replace(KNOWN, job="more", pairs=0), replace(KNOWN, job="known")]
     assert due_branches(jobs) == {(BRANCH, "m1"): ["cv-perf", "more"]}
