@@ -18,7 +18,7 @@ from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task, reconciliation
 from service.steps.failures.match_known import propose_known
 from service.steps.runs.prune import PART_SECONDS, collect_artifacts, part_at, prune_by_schedule
-from service.steps.runs.sweep import ask_for_heartbeats, relay_hints, sweep
+from service.steps.runs.sweep import BACKLOG, ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 _ALL_SECONDS: Final = 1800.0
 BETWEEN_DELIVERIES: Final = 0.5  # seconds
+BETWEEN_LATE_DELIVERIES: Final = 10.0  # while many hints wait, the last one sent has hardly begun
 
 
 def main() -> None:
@@ -109,6 +110,8 @@ def _run_apart(jobs: Sequence[PeriodicJob], stop: threading.Event) -> None:
 class Deliveries:
     """Ask for the delivery of due reviews, at most twice a second: one task delivers all of them.
 
+    Behind a backlog of hints they are asked for more rarely, so that they do not make it longer.
+
     Args:
         instances: the review servers; a task names one by its place.
         reviews: tells which have due reviews.
@@ -123,10 +126,14 @@ class Deliveries:
 
     def ask(self, now: float) -> None:
         """Send a task for each review server, so that none waits for another that does not answer."""
-        for place, instance in enumerate(self._instances):
-            if now >= self._next_at.get(place, now) and self._reviews.due_reviews(instance):
-                self._queue.send(Task.DELIVER, place, "")
-                self._next_at[place] = now + BETWEEN_DELIVERIES
+        places = [place for place in range(len(self._instances)) if now >= self._next_at.get(place, now)]
+        due = [place for place in places if self._reviews.due_reviews(self._instances[place])]
+        if not due:
+            return
+        is_late = self._queue.waiting() >= BACKLOG
+        for place in due:
+            self._queue.send(Task.DELIVER, place, "")
+            self._next_at[place] = now + (BETWEEN_LATE_DELIVERIES if is_late else BETWEEN_DELIVERIES)
 
 
 def _read_bugs(plane: Control) -> None:
