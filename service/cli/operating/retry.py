@@ -28,6 +28,7 @@ _EFFECTS: Final[Mapping[Retried, str]] = MappingProxyType(
     {
         Retried.DUE: "is tried again within seconds",
         Retried.BEGUN_ANEW: "begins anew",
+        Retried.NOT_REPEATED: "is not repeated: `benchgate backfill` measures the commit",
         Retried.FORGOTTEN: "is forgotten: what it was for has ended, or somebody asked for it again",
     }
 )

@@ -28,6 +28,7 @@ class Retried(StrEnum):
 
     DUE = "due"  # the schedule starts it within seconds
     BEGUN_ANEW = "begun anew"  # a run or build that had ended because of it
+    NOT_REPEATED = "not repeated"  # the only run of a merged commit: a backfill measures the commit
     FORGOTTEN = "forgotten"  # nothing is left to do, or only a person can ask for it
 
 
@@ -66,7 +67,7 @@ def _run_comment_commands(tx: Transaction, comment_id: int) -> Retried:
 def _plan(tx: Transaction, run_id: int) -> Retried:
     run = tx.runs.lock(run_id)
     if run.state is not RunState.REFUSED or not _may_run_again(tx, run):
-        return Retried.DUE if run.state is RunState.PLANNING else Retried.FORGOTTEN
+        return Retried.DUE if run.state is RunState.PLANNING else _not_begun(run)
     tx.outbox.queue_task(Task.PLAN, tx.runs.follow(run, None, is_planned=False))
     return Retried.BEGUN_ANEW
 
@@ -74,7 +75,7 @@ def _plan(tx: Transaction, run_id: int) -> Retried:
 def _vote(tx: Transaction, run_id: int) -> Retried:
     run = tx.runs.lock(run_id)
     if run.state is not RunState.REFUSED or not _may_run_again(tx, run):
-        return Retried.DUE if run.state in UNFINISHED else Retried.FORGOTTEN
+        return Retried.DUE if run.state in UNFINISHED else _not_begun(run)
     following = tx.runs.follow(run, None)
     for position, build in enumerate(tx.builds.of_run(run_id)):
         tx.builds.take(following, position, build.id)
@@ -90,9 +91,13 @@ def _analyse(tx: Transaction, build_id: int) -> Retried:
     run = next((each for each in runs if _may_run_again(tx, each)), None)
     has_ended = build.outcome is Outcome.INFRASTRUCTURE
     if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED} or not has_ended:
-        return Retried.FORGOTTEN
+        return _not_begun(runs[-1]) if runs and has_ended else Retried.FORGOTTEN
     run_again(tx, run, {build.job: None})
     return Retried.BEGUN_ANEW
+
+
+def _not_begun(run: RunRecord) -> Retried:
+    return Retried.NOT_REPEATED if run.kind is RunKind.POST_SUBMIT else Retried.FORGOTTEN
 
 
 def _may_run_again(tx: Transaction, run: RunRecord) -> bool:

@@ -104,7 +104,7 @@ def test_a_merged_commit_keeps_its_only_run(service: Service) -> None:
     with service.store.transaction() as tx:
         tx.runs.add(post_submit_run())
     give_up(service, Task.PLAN, 2)
-    assert ask(service, Step.PLAN, 2) is Retried.FORGOTTEN
+    assert ask(service, Step.PLAN, 2) is Retried.NOT_REPEATED
 
 
 def test_what_is_gone_and_an_answered_comment_are_forgotten() -> None:
