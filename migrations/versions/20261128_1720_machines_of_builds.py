@@ -26,6 +26,7 @@ def upgrade() -> None:
     op.execute("ALTER TABLE build ADD COLUMN for_machine text NOT NULL DEFAULT ''")
     op.execute(f"CREATE UNIQUE INDEX run_one_calibration_of_machine ON run (pool, machine) {_CALIBRATION}")
     op.execute("DROP INDEX run_one_calibration")
+    op.execute("CREATE INDEX run_of_machine ON run (pool, machine, created_at) WHERE kind = 'calibration'")
     op.execute(_ELIGIBLE.read_text(encoding="utf-8"))
 
 

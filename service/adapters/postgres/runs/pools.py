@@ -80,6 +80,7 @@ WITH seen AS (
     SELECT m.name, m.pool, m.machines, row_number() OVER (PARTITION BY m.pool ORDER BY (
                SELECT max(run.created_at) FROM run
                WHERE run.kind = 'calibration' AND run.pool = m.pool AND run.machine = m.name
+                 AND run.created_at > now() - make_interval(secs => :asked_within)
            ) DESC NULLS LAST, m.name) AS place
     FROM seen AS m
     WHERE NOT EXISTS (
@@ -122,6 +123,7 @@ CROSS JOIN LATERAL (
     ) AS b ON true
     WHERE run.kind = 'calibration' AND run.pool = a.pool AND run.instance = a.instance
       AND run.project = a.project AND run.machine IN ('', idle.name)
+      AND run.created_at > now() - make_interval(secs => 2 * :between_reviews)
       AND (run.branch = a.branch OR b.id IS NOT NULL)
 ) AS c
 CROSS JOIN LATERAL (

@@ -38,10 +38,11 @@ class IdleJob:
     """A job that an idle machine may measure, with the configuration of the last check on its branch.
 
     ``since`` is the age in seconds of the machine's last calibration of the job, on any branch; None if there
-    was none. A cancelled one counts only until :data:`AFTER_CANCELLED`. ``pairs`` and ``sessions`` belong to
-    the series with the least evidence on the machine; they are counted where they decide, between
-    :data:`BETWEEN_SESSIONS` and :data:`BETWEEN_REVIEWS`. Without a ``machine``, any of the pool measures it.
-    ``is_spare``: of its pool's idle machines it was calibrated last, and the pool has more that may measure.
+    was none for twice :data:`BETWEEN_REVIEWS`. A cancelled one counts only until :data:`AFTER_CANCELLED`.
+    ``pairs`` and ``sessions`` belong to the series with the least evidence on the machine; they are counted
+    where they decide, between :data:`BETWEEN_SESSIONS` and :data:`BETWEEN_REVIEWS`. Without a ``machine``,
+    any of the pool measures it. ``is_spare``: of its pool's idle machines it was calibrated last, and the
+    pool has more that may measure.
     """
 
     branch: BranchKey
