@@ -198,8 +198,9 @@ class MemoryUpkeep(Upkeep):
         if build.state is not BuildState.QUEUED or not at.for_machine or at.created >= before:
             return False
         machine = self.memory.machines.get(at.for_machine)
-        is_there = machine is not None and machine.pool == at.pool and machine.seen > before
-        return not is_there or machine.obstacle != "" or self._is_closed(at.for_machine)
+        if machine is None or machine.pool != at.pool or machine.seen <= before:
+            return True
+        return machine.obstacle != "" or self._is_closed(at.for_machine)
 
     def cancelled_builds(self) -> Sequence[int]:
         return [each.id for each in self.memory.builds if each.cancel_requested and self._is_unheld(each)]
