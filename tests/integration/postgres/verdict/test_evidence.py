@@ -297,8 +297,8 @@ class TestIdlePools:
                 name=name,
             )
         found = {job.machine: job.since for job in upkeep.idle_jobs(ASKED_WITHIN)}
-        half_an_hour, minutes = pytest.approx(1800, abs=60), pytest.approx(300, abs=60)
-        assert found == {"perf-01": None, "perf-02": half_an_hour, "perf-03": minutes}
+        half_an_hour, just_now = pytest.approx(1800, abs=60), pytest.approx(300, abs=60)
+        assert found == {"perf-01": None, "perf-02": half_an_hour, "perf-03": just_now}
 
     def test_a_renamed_benchmark_is_known_by_its_former_name_too(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
