@@ -214,7 +214,7 @@ def test_every_page_counts_the_same_queued_builds_of_an_owner_and_no_hidden_ones
         site.add_change(number)
         site.add_build(site.add_run(change=number, state=RunState.RUNNING), result=None)
     site.add_machine("perf-01")
-    site.database.change("UPDATE build SET owner = 'review~1' WHERE number <> 4")
+    site.database.change("UPDATE build SET queued_for = 'review~1' WHERE number <> 4")
     site.database.change("UPDATE build SET state = 'running' WHERE number = 1")
     site.hide(2)
     assert waits_of(site.reading, 5) == {"4th in the queue of pool perf, after 2 of its owner"}
