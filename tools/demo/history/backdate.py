@@ -53,7 +53,7 @@ UPDATE build SET created_at = :moment, not_before = :moment,
 FROM of_build WHERE build.id = of_build.id
 """)
 _MACHINE: Final = text(
-    "UPDATE machine SET first_seen_at = :first, last_seen_at = :last WHERE name = :machine"
+    "UPDATE machine SET since = :first, first_seen_at = :first, last_seen_at = :last WHERE name = :machine"
 )
 
 
@@ -65,6 +65,6 @@ def backdate_change(engine: Engine, change: int, moment: datetime, lasted: timed
 
 
 def backdate_machine(engine: Engine, machine: str, first: datetime, last: datetime) -> None:
-    """Give a machine the times at which it was first and last seen."""
+    """Give a machine the times at which it was set up and first seen, and at which it was last seen."""
     with engine.begin() as connection:
         connection.execute(_MACHINE, {"machine": machine, "first": first, "last": last})

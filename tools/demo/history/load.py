@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,6 @@ from tools.demo.history.through_service import at_moment, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from service.cli.services.child_processes import Site
     from service.ports.machines import Claimed
@@ -67,6 +66,8 @@ def load_history(
         pool = site.slots[0].pool
         worklist = MachineWorklist(engine, MachineIdentity(MACHINE, pool, pool), plane.artifacts)
         worklist.register(recording.fingerprint, recording.facts)
+        # Only what was measured since its installation counts as a machine's evidence.
+        backdate_machine(plane.engine, MACHINE, commits[0][1], datetime.now(UTC))
         builds = {(build.change, build.job): build for build in recording.builds}
         for commit, moment in commits:
             change = commit.upload.change
