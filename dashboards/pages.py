@@ -70,7 +70,7 @@ def create_pages(
         stream_log: yields the bytes of an artifact, a log or test cases; may raise NotFound.
         actions_of: returns the actions that the caller of a request may use on a patch set.
         overview: what the first page has beside changes.
-        closing_of: returns the form by which the caller of a request may close hosts.
+        closing_of: returns the form for closing hosts, if the caller may close them.
     """
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
     _add_list(router, reading_of, pages, overview)

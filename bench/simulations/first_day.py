@@ -93,7 +93,7 @@ class Build:
     seconds: float = math.inf  # of the control
 
     def votes(self) -> frozenset[str]:
-        """Return the rules by which any benchmark votes −1."""
+        """Return the rules under which at least one benchmark votes −1."""
         rows = {k: row for k, row in enumerate(self._as_built()) if self._is_found(row)}
         confirmed: dict[int, Comparison] = {}
         for k, row in rows.items():
@@ -262,7 +262,7 @@ def _others(patch_sets: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the tables, in percent of the patch sets: so many of each noise, and fewer of the other cases."""
+    """Print the tables, in percent of the patch sets; the slow-downs get fewer patch sets than the noises."""
     patch_sets = int(sys.argv[1]) if len(sys.argv) > 1 else 1250
     few = max(patch_sets // 10, 1)
     for lines in (_others(few), _own(few), _slower(few), _unchanged(patch_sets)):

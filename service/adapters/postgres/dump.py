@@ -168,7 +168,7 @@ def restore_database(url: str, path: Path, programs: Path) -> None:
 
 
 def _address_of(connection: Connection) -> tuple[str, Mapping[str, str]]:
-    """Return the option and the environment by which a program reaches the database of a connection.
+    """Return the option and the environment that lead a program to the database of a connection.
 
     A service of the shell counts more than PGHOST, and PGHOSTADDR more than a host, so only what protects
     the connection is inherited.

@@ -49,7 +49,7 @@ _JSON: Final = TypeAdapter(Manifest)
 
 
 class BackupDirectory:
-    """A directory with backups, the newest of which counts.
+    """A directory of backups; the newest one counts.
 
     Artifacts are only added, and the manifest is replaced when all else is complete. A backup that is
     interrupted leaves the one before as it was.

@@ -57,7 +57,7 @@ def command() -> None:
     default=DEFAULT_DAYS,
     show_default=True,
     type=click.IntRange(1, MOST_MACHINE_DAYS),
-    help=f"The token ends after so many days, at most {MOST_DAYS}, or {MOST_MACHINE_DAYS} for a machine.",
+    help=f"Days until the token ends: at most {MOST_DAYS}, or {MOST_MACHINE_DAYS} for a machine.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def create(home: Path, name: str, scopes: tuple[str, ...], days: int, *, as_json: bool) -> None:

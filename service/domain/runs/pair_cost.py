@@ -73,7 +73,7 @@ def confirming_cost(rows: Iterable[Comparison], cost: PairCost) -> float:
 
 
 def control_cost(pairs: Mapping[Comparison, int], cost: PairCost) -> float:
-    """Estimate the seconds of so many pairs of the parent with itself at each row, with a launch before.
+    """Estimate the seconds to compare the parent with itself, with one launch before the pairs.
 
     ``cost`` is that of the parent's launches alone: what a patch takes must not prevent its control.
     """
@@ -102,7 +102,7 @@ def _controls_in(
 
 
 def _cost_of(rows: Sequence[tuple[Comparison, int]], cost: PairCost) -> float:
-    """Estimate the seconds of measuring each row in so many pairs, all of a suite in the same ones."""
+    """Estimate the seconds to measure each row with its number of pairs; rows of a suite share pairs."""
     pairs, own = dict[str, int](), dict[tuple[str, str], float]()
     for found, count in rows:
         suite, key = found.row.suite, (found.row.suite, found.row.benchmark)
