@@ -20,7 +20,7 @@ from bench.timing import CAVEAT, met, say, say_load
 from service.adapters.postgres.engine import make_engine
 from service.cli.operating.replay import feed
 from service.cli.services.start_site import running_site
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.identity import ChangeKey
 from service.wiring.control import build_control
 from tests.support.project.tiny_project import TinyProject

@@ -26,7 +26,7 @@ from service.adapters.access.sign_in_secret import read_secret
 from service.adapters.access.viewers import Viewers
 from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, CircuitBreaker
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.access.caller import Role, User
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
 from service.domain.values.errors import Permanent, Transient

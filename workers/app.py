@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import Celery
 
 from service.adapters.runs.queue import CONTROL_QUEUE, TRANSPORT
-from service.config import MachineSettings
+from service.config.machine import MachineSettings
 from service.wiring.logs import log_as_json
 
 log_as_json()

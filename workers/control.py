@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.runs.health import RECONCILE, VISIBILITY
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task

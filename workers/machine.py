@@ -9,7 +9,7 @@ import structlog
 from celery.signals import worker_shutting_down
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
-from service.config import MachineSettings
+from service.config.machine import MachineSettings
 from service.ports.machines import Upcoming
 from service.ports.runs.queue import Task
 from service.steps.machines.execute import execute_build

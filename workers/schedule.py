@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.trunk.week import week_to_tell
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task, reconciliation

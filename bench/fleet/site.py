@@ -16,7 +16,7 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.migrate import migrate
 from service.cli.services.child_processes import Site, parts_of
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.machines.slots import Slot
 from service.wiring.instances import require_instances
 

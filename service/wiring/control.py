@@ -34,7 +34,7 @@ from service.adapters.system.json_client import Bearer, Password
 from service.adapters.trunk.chat import Chats
 from service.adapters.trunk.comments import Comments
 from service.adapters.trunk.mail import MailServer
-from service.config import require
+from service.config.shared import require
 from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.review.links import Links
 from service.domain.runs.health import part_of
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from service.config import ControlSettings, GerritSettings
+    from service.config.control import ControlSettings, GerritSettings
     from service.domain.failures.configured import ConfiguredPatterns
     from service.domain.runs.retention import Policy
     from service.ports.building import ArtifactStore

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.adapters.postgres.stored_servers import StoredServer
-    from service.config import ControlSettings
+    from service.config.control import ControlSettings
 
 _ONE: Final = "BENCHGATE_INSTANCE"
 _SEVERAL: Final = "BENCHGATE_GERRITS"

@@ -17,7 +17,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.calls import call
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sources.git.mirror import mirrors_by_instance
-from service.config import require
+from service.config.shared import require
 from service.domain.values.errors import BadInput, Refused, Transient
 from service.ports.building import ArtifactKind
 from service.steps.machines.preflight import obstacle_to_measuring
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.sources.git.mirror import GitSource
-    from service.config import MachineSettings
+    from service.config.machine import MachineSettings
     from service.ports.building import Artifacts, Progress
     from service.steps.building.session import BuildHost
 

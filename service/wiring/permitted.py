@@ -15,7 +15,7 @@ from service.domain.sources.allowed import NOTHING, AllowedSources
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from service.config import MachineSettings
+    from service.config.machine import MachineSettings
     from service.domain.machines.mounts import MachineMount
 
 _OF_STATE: Final = "which has data of Benchgate"

@@ -11,7 +11,7 @@ import pytest
 
 from service.cli.operating.replay import feed
 from service.cli.services.start_site import running_site
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeAddress, ChangeKey
 from service.wiring.control import Control, build_control

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from service.cli.services.preconditions import make_home
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput
 from service.wiring.control import Control, build_control
 from service.wiring.logs import log_as_json

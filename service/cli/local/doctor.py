@@ -18,7 +18,8 @@ from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor_connections import connection_findings
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option
-from service.config import ControlSettings, MachineSettings
+from service.config.control import ControlSettings
+from service.config.machine import MachineSettings
 from service.domain.machines.environment import MachineFinding, State, load_between
 from service.domain.machines.fitness import findings
 from service.domain.values.errors import BadInput, Unfit

@@ -14,7 +14,8 @@ from service.adapters.postgres.access.rights import read_rights
 from service.adapters.review.gerrit.rights import read_gerrit_rights
 from service.adapters.runs.broker_rights import read_broker_rights
 from service.adapters.system.json_client import Bearer, Password
-from service.config import ControlSettings, MachineSettings
+from service.config.control import ControlSettings
+from service.config.machine import MachineSettings
 from service.domain.machines.connections import (
     ARTIFACTS,
     BROKER,

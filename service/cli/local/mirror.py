@@ -13,7 +13,7 @@ from service.adapters.machines.linux import keep_off
 from service.adapters.sources.git.mirror import GitSource
 from service.adapters.sources.git.repository import Clone
 from service.adapters.sources.repository import read_clone, top_of
-from service.config import MachineSettings
+from service.config.machine import MachineSettings
 from service.domain.values.errors import BadInput, Unfit
 from service.wiring.build_host import make_build_host
 from service.wiring.permitted import Permitted

@@ -29,7 +29,7 @@ from service.wiring.logs import log_as_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from service.config import ControlSettings
+    from service.config.control import ControlSettings
     from service.ports.store import Store
     from service.wiring.control import Control
 

@@ -28,7 +28,7 @@ from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.runs.retention import PostgresRetention
 from service.adapters.runs.backups import BackupDirectory
 from service.cli.services.find_site import home_option, keep_instance
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.access.audit import NO_ENTRY
 from service.domain.values.errors import BadInput, Permanent
 from service.ports.building import ArtifactKind

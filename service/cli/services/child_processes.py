@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.embedded.process import Child
-from service.config import ControlSettings, MachineSettings
+from service.config.control import ControlSettings
+from service.config.machine import MachineSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -17,7 +17,7 @@ from service.steps.access.record_settings import StartedProgram, record_settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.config import ControlSettings
+    from service.config.control import ControlSettings
     from service.wiring.control import Control
 
 # Every part of these addresses may be secret: the password may also be in the query.

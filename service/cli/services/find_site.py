@@ -9,7 +9,7 @@ import click
 
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput
 
 _VARIABLE: Final = "BENCHGATE_INSTANCE"

@@ -9,7 +9,7 @@ import click
 from service.adapters.review.gerrit.events import parse_event
 from service.cli.services.described_settings import record_start
 from service.cli.services.up import stop_on_signals
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.runs.health import LISTEN
 from service.domain.values.errors import BadInput
 from service.ports.runs.queue import Task, reconciliation

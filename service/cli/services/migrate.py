@@ -10,7 +10,7 @@ import click
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import admit_machines, migrate, pending
 from service.adapters.postgres.stored_servers import move_server
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput, Permanent, Refused
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
-from service.config import MachineSettings
+from service.config.machine import MachineSettings
 from service.domain.values.errors import Unfit
 
 if TYPE_CHECKING:

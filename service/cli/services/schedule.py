@@ -9,7 +9,7 @@ from contextlib import closing
 import click
 
 from service.cli.services.described_settings import record_start
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 

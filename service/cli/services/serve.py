@@ -9,7 +9,7 @@ import uvicorn
 
 from service.cli.services.described_settings import record_start
 from service.cli.services.preconditions import check_port
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.web.request_deadline import DeadlineProtocol
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json

@@ -14,7 +14,8 @@ from service.adapters.postgres.migrate import migrate
 from service.cli.services.child_processes import Site, parts_of
 from service.cli.services.find_site import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
-from service.config import ControlSettings, MachineSettings
+from service.config.control import ControlSettings
+from service.config.machine import MachineSettings
 from service.domain.machines.slots import slots_of
 from service.domain.values.errors import BadInput
 from service.wiring.control import failure_patterns

@@ -13,7 +13,7 @@ from service.adapters.access.sign_in_secret import remove_secret, renew_secret
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.find_site import home_option
 from service.cli.services.start_site import running_site
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,9 @@ from service.cli.operating.status_lines import StatusLines
 from service.cli.services.child_processes import machines_of
 from service.cli.services.described_settings import record_start
 from service.cli.services.up import stop_on_signals
-from service.config import ControlSettings, MachineSettings, require
+from service.config.control import ControlSettings
+from service.config.machine import MachineSettings
+from service.config.shared import require
 from service.domain.machines.slots import slots_of
 from service.domain.values.errors import BadInput
 from service.wiring.control import build_control

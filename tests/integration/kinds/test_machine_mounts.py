@@ -11,7 +11,7 @@ import pytest
 from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.building.sandbox.machine_mounts import read_mount
 from service.cli.local.commits import open_commits
-from service.config import MachineSettings
+from service.config.machine import MachineSettings
 from service.domain.runs.vote import Outcome
 from service.wiring.machine import build_machine
 from tests.integration.adapters.building.sandbox.sandboxed import run

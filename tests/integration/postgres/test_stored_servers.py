@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.stored_servers import StoredServer, move_server, record_url, stored_servers
-from service.config import ControlSettings, GerritSettings
+from service.config.control import ControlSettings, GerritSettings
 from service.domain.values.errors import BadInput, Transient
 from service.wiring.control import build_control
 from service.wiring.instances import check_instances, require_instances

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from service.cli.services.child_processes import Site
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.machines.slots import Slot
 from service.domain.runs.states import RunState
 from service.domain.values.errors import BadInput

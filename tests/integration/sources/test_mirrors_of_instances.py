@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.config import ControlSettings, MachineSettings
+from service.config.control import ControlSettings
+from service.config.machine import MachineSettings
 from service.domain.values.errors import NotFound, Permanent, Transient
 from service.wiring.control import build_control
 from service.wiring.machine import build_machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.adapters.failures.jira import JiraTracker
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput
 from service.wiring.control import bug_tracker
 

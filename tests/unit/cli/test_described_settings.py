@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from service.cli.services.described_settings import describe_settings
-from service.config import ControlSettings, GerritSettings
+from service.config.control import ControlSettings, GerritSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

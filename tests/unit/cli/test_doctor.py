@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.cli.local.doctor import mount_findings, pattern_findings, print_findings, sandbox_findings
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.machines.environment import MachineFinding, State
 
 if TYPE_CHECKING:

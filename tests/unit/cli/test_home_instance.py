@@ -9,7 +9,7 @@ import pytest
 
 from service.cli.services.find_site import instance_of, keep_instance, settings_of_running_site
 from service.cli.services.start_site import running_site
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput
 
 if TYPE_CHECKING:

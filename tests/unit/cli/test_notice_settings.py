@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput
 
 URL = "smtps://user:hidden@mail.example.com"

@@ -10,7 +10,8 @@ import pytest
 
 from service import cli
 from service.cli.services.child_processes import Site, parts_of
-from service.config import ControlSettings, GerritSettings, MachineSettings
+from service.config.control import ControlSettings, GerritSettings
+from service.config.machine import MachineSettings
 from service.domain.machines.slots import Slot
 from service.domain.values.errors import BadInput
 from service.wiring.control import failure_patterns

@@ -16,7 +16,7 @@ import pytest
 from service import cli
 from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.system.json_client import Password
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.project.project_file import Commands, parse_project_file
 from service.domain.review.comment_commands import OverrideCommand, commands_in
 from service.domain.values.errors import Permanent, Unfit

@@ -16,7 +16,7 @@ from service.domain.values.errors import Unfit
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.config import MachineSettings
+    from service.config.machine import MachineSettings
     from service.domain.machines.slots import Slot
 
 

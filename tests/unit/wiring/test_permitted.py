@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.config import MachineSettings
+from service.config.machine import MachineSettings
 from service.domain.machines.mounts import PRIVATE
 from service.domain.values.errors import BadInput
 from service.wiring.machine import build_machine

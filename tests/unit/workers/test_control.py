@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
-    from service.config import ControlSettings
+    from service.config.control import ControlSettings
     from service.domain.review.change import PostedMessage
 
 

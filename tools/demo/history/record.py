@@ -25,7 +25,7 @@ from service.adapters.postgres.persisted import mappings_of_listings
 from service.cli import run
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.preconditions import make_home
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.project.project_file import parse_project_file, plan_builds
 from service.domain.values.identity import ChangeAddress
 from service.steps.machines.execute import execute_build

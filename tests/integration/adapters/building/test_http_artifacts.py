@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
-from service.config import MachineSettings
+from service.config.machine import MachineSettings
 from service.domain.values.errors import (
     BadInput,
     Cancelled,

@@ -9,7 +9,7 @@ import pytest
 from kombu import pools
 
 from service.adapters.runs.queue import CeleryQueue
-from service.config import ControlSettings
+from service.config.control import ControlSettings
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task
 from tests.integration.adapters.runs.broker_server import (

@@ -1,14 +1,11 @@
-"""Read settings from environment variables; only the outermost code does."""
+"""Settings of the control plane: the web server, the control worker and the schedule."""
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -16,29 +13,22 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from service.config.shared import PREFIX, ByInstance, Settings, is_protected
 from service.domain.runs.retention import policy_with
 from service.domain.values.errors import BadInput
 from service.domain.values.loopback import is_loopback
 from service.domain.values.text import MAIL_ADDRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from pydantic_core import ErrorDetails
-
-_PREFIX: Final = "BENCHGATE_"
 _LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the year 1, where dates begin
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
-# A part of addresses (``core~123``), of heartbeats and of paths.
-_INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_Value = TypeVar("_Value")
 
 
 def _long_enough(secrets: list[SecretStr]) -> list[SecretStr]:
@@ -47,98 +37,14 @@ def _long_enough(secrets: list[SecretStr]) -> list[SecretStr]:
     return secrets
 
 
-def _checked_names(values: dict[str, _Value]) -> dict[str, _Value]:
-    for name in values:
-        if not _INSTANCE.fullmatch(name):
-            raise ValueError(
-                f"{name[:50]!r} cannot be the name of an instance: use up to 40 letters, digits, '.', '_' "
-                "and '-', and begin with a letter or digit"
-            )
-    return values
-
-
 def _protected(url: str) -> str:
-    if url and not _is_protected(url):
+    if url and not is_protected(url):
         raise ValueError("must begin with https://, or with http:// and a host of this machine")
     return url
 
 
 _Secrets = Annotated[list[SecretStr], AfterValidator(_long_enough)]
-_ByInstance = Annotated[dict[str, _Value], AfterValidator(_checked_names)]
 _ProtectedUrl = Annotated[str, AfterValidator(_protected)]
-
-
-class _Settings(BaseSettings):
-    """Settings from environment variables; the error has one line for each bad variable.
-
-    Raises:
-        BadInput: a variable cannot be used. The message does not repeat its value, which may be a secret.
-    """
-
-    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="ignore")
-
-    home: Path = Field(Path("var"), description="data directory on this machine")
-    redis_url: str = Field("", description="the broker; empty: `benchgate up` starts one")
-    git_url: str = Field("", description="URL to clone a project from; {project} stands for its name")
-    git_urls: _ByInstance[str] = Field(
-        default_factory=dict, description="that URL by the instance, with several Gerrits (a JSON object)"
-    )
-    artifacts: str = Field(
-        "",
-        description="artifact directory, by default `artifacts` below home; or, for a machine without one, "
-        "the https:// address of the pages",
-    )
-    fetch_from: list[str] = Field(
-        default_factory=list,
-        description="hosts, or beginnings of URLs, of sources besides a project's repository; empty: none",
-    )
-
-    def __init__(self, **values: Any) -> None:  # noqa: ANN401 - whatever the fields take
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise BadInput("\n".join(map(_line, error.errors()))) from None
-        except SettingsError as error:
-            field = re.search(r'field "(\w+)"', str(error))
-            name = _PREFIX + field[1].upper() if field else "settings"
-            raise BadInput(
-                'is not JSON; a list is written as \'["a", "b"]\' or \'[2, 3]\', an object as \'{"a": "b"}\'',
-                name,
-            ) from None
-
-    @field_validator("redis_url")
-    @classmethod
-    def _check_certificate(cls, url: str) -> str:
-        """Ask for the broker's certificate, which Kombu does not check unless the address says so."""
-        address = urlsplit(url)
-        if address.scheme != "rediss":
-            return url
-        options = parse_qs(address.query, keep_blank_values=True)
-        checks = options.get("ssl_cert_reqs", ["required"])
-        if checks != ["required"] or "ssl_check_hostname" in options:
-            raise ValueError(
-                "`rediss://` always checks the server's certificate and name; name the file of a private "
-                "authority with `?ssl_ca_certs=/path`"
-            )
-        joined = f"{address.query}&ssl_cert_reqs=required".lstrip("&")
-        return url if "ssl_cert_reqs" in options else address._replace(query=joined).geturl()
-
-    @property
-    def artifacts_path(self) -> Path:
-        """The artifact directory; raises BadInput if the setting is an address."""
-        if "://" in self.artifacts:
-            what = "must be a directory here; only a machine without it gets artifacts over HTTP"
-            raise BadInput(what, f"{_PREFIX}ARTIFACTS")
-        return Path(self.artifacts) if self.artifacts else self.home / "artifacts"
-
-    def remote(self, project: str) -> str:
-        """Return the URL to clone a project from."""
-        return self.git_url.replace("{project}", project)
-
-    @property
-    def remotes(self) -> Mapping[str, Callable[[str], str]]:
-        """The functions that return the URL of a project, by the instances that have their own."""
-        return {name: partial(url.replace, "{project}") for name, url in self.git_urls.items()}
 
 
 class GerritSettings(BaseModel):
@@ -159,7 +65,7 @@ class GerritSettings(BaseModel):
     webhook_secrets: _Secrets = Field(default_factory=list)
 
 
-class ControlSettings(_Settings):
+class ControlSettings(Settings):
     """Settings of the web server, the control worker and the schedule."""
 
     database_url: str = Field(
@@ -229,7 +135,7 @@ class ControlSettings(_Settings):
         description="incoming webhooks of Slack or Mattermost by project (a JSON object); `*`: all others",
     )
     # The last field, since it is checked with the others.
-    gerrits: _ByInstance[GerritSettings] = Field(
+    gerrits: ByInstance[GerritSettings] = Field(
         default_factory=dict,
         description="several Gerrits by instance (a JSON object), instead of the variables of one",
     )
@@ -246,7 +152,7 @@ class ControlSettings(_Settings):
     @field_validator("oidc_issuer")
     @classmethod
     def _require_encryption(cls, issuer: str, info: ValidationInfo) -> str:
-        if issuer and not _is_protected(info.data.get("base_url", "")):
+        if issuer and not is_protected(info.data.get("base_url", "")):
             raise ValueError(
                 "needs a BENCHGATE_BASE_URL that begins with https://, or others could read the cookies of "
                 "sessions on their way; http:// is accepted for 127.0.0.1 and localhost"
@@ -281,7 +187,7 @@ class ControlSettings(_Settings):
     @classmethod
     def _require_protected(cls, urls: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for project, url in urls.items():
-            if not _is_protected(url.get_secret_value()):
+            if not is_protected(url.get_secret_value()):
                 raise ValueError(f"the URL of {project[:50]} must begin with https://")
         return urls
 
@@ -308,7 +214,7 @@ class ControlSettings(_Settings):
         for field in of_one if gerrits else ():
             default = fields[field].get_default(call_default_factory=True)
             if info.data.get(field, default) != default:
-                raise ValueError(f"also {_PREFIX}{field.upper()} is set: unset it, and write its value here")
+                raise ValueError(f"also {PREFIX}{field.upper()} is set: unset it, and write its value here")
         _refuse_shared("url", ((name, each.url.rstrip("/")) for name, each in gerrits.items()))
         secrets = ((name, secret) for name, each in gerrits.items() for secret in each.webhook_secrets)
         _refuse_shared("webhook secret", ((name, each.get_secret_value()) for name, each in secrets))
@@ -349,8 +255,8 @@ class ControlSettings(_Settings):
     def git_url_of(self, instance: str) -> tuple[str, str]:
         """Return the URL to clone a project of an instance from, and the variable that sets it."""
         if instance in self.git_urls:
-            return self.git_urls[instance], f"{_PREFIX}GIT_URLS[{instance}]"
-        return self.git_url, f"{_PREFIX}GIT_URL"
+            return self.git_urls[instance], f"{PREFIX}GIT_URLS[{instance}]"
+        return self.git_url, f"{PREFIX}GIT_URL"
 
     @property
     def has_gerrit(self) -> bool:
@@ -369,98 +275,6 @@ class ControlSettings(_Settings):
         return self.home / "review.sqlite"
 
 
-class MachineSettings(_Settings):
-    """Settings of a machine worker, without the owner's database URL and the review server's credentials."""
-
-    machine_database_url: str = Field("", description="URL with the role benchgate_machine")
-    machine_token_file: Path | None = Field(
-        None,
-        validate_default=True,
-        description="file with the API token of this machine, for artifacts over HTTP",
-    )
-    pool: str = Field("perf", description="the pool: machines whose results may be compared with each other")
-    machine_name: str = Field(default_factory=socket.gethostname)
-    host: str = Field("", description="the host that several machines share; empty: the machine's name")
-    builds_beside: int = Field(
-        default_factory=lambda: max(1, len(os.sched_getaffinity(0)) // 2),
-        ge=1,
-        description="builds without benchmarks that may run on the host at once; by default half the CPUs",
-    )
-    lease_seconds: float = Field(
-        15.0, gt=0.5, description="seconds without a heartbeat after which another machine may take the build"
-    )
-    cpus: list[int] = Field(default_factory=list, description="CPUs for measured programs; empty: all")
-    sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
-    mounts: list[str] = Field(
-        default_factory=list,
-        description="directories of tool chains and libraries that builds and launches see, read-only",
-    )
-    log_bytes: int = Field(
-        64 << 20,
-        ge=1 << 20,
-        le=1 << 30,
-        description="bytes of a build's log that are kept: the first quarter, and the newest of the rest",
-    )
-    compiler_cache: int = Field(
-        5 << 30,
-        ge=0,
-        description="bytes of object files that ccache keeps for each project on the host; 0: no cache",
-    )
-    waits_for_quiet: bool = Field(
-        default=True, description="take no build while other processes use the CPUs"
-    )
-
-    @field_validator("artifacts")
-    @classmethod
-    def _check_artifacts(cls, place: str) -> str:
-        if "://" in place and not _is_protected(place):
-            raise ValueError(
-                "must be a directory or the address of the control plane, which begins with https:// (or "
-                "http:// and a host of this machine); only the control plane knows other stores"
-            )
-        return place
-
-    @field_validator("machine_token_file")
-    @classmethod
-    def _require_token(cls, file: Path | None, info: ValidationInfo) -> Path | None:
-        if "artifacts" not in info.data:
-            return file  # it has an error of its own
-        has_address = "://" in info.data["artifacts"]
-        if file is not None and not has_address:
-            raise ValueError(
-                "is for a machine without the artifact directory: set BENCHGATE_ARTIFACTS to the address of "
-                "the control plane, or unset this"
-            )
-        if file is None and has_address:
-            raise ValueError(
-                "BENCHGATE_ARTIFACTS is an address, which also needs this; `benchgate token create NAME "
-                "--scope machine:NAME` on the control plane prints a token"
-            )
-        return file
-
-    @property
-    def artifacts_url(self) -> str:
-        """The address of the control plane; empty if this machine has the artifact directory."""
-        return self.artifacts if "://" in self.artifacts else ""
-
-    @property
-    def host_name(self) -> str:
-        """The name of the host."""
-        return self.host or self.machine_name
-
-
-def require(value: str, name: str, otherwise: str = "`benchgate up` starts a server and sets it") -> None:
-    """Raise BadInput if a setting has no value; ``otherwise`` is the advice in the message."""
-    if not value:
-        raise BadInput(f"{name} is not set; {otherwise}", "settings")
-
-
-def _is_protected(url: str) -> bool:
-    """Return whether nobody on the way can read the requests to a URL."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
-
-
 def _is_mail_server(url: str) -> bool:
     try:
         parts = urlsplit(url)
@@ -476,12 +290,3 @@ def _refuse_shared(what: str, values: Iterable[tuple[str, str]]) -> None:
     for name, value in values:
         if owners.setdefault(value, name) != name:
             raise ValueError(f"{owners[value]} and {name} have the same {what}")
-
-
-def _line(error: ErrorDetails) -> str:
-    message = error["msg"].removeprefix("Value error, ")
-    if not error["loc"]:
-        return message  # of several variables, which it names
-    name, *place = (str(part) for part in error["loc"])
-    where = "".join(f"[{part}]" for part in place)
-    return f"{_PREFIX}{name.upper()}{where}: {message}"
