@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import override
 
@@ -15,9 +15,8 @@ from service.domain.review.change_search import EVERY_CHANGE
 from service.domain.runs.health import PoolQueue
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
-from service.domain.values.errors import Ambiguous, NotFound, Transient
-from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
-from service.domain.values.search import EVERYTHING
+from service.domain.values.errors import Ambiguous, Transient
+from service.domain.values.identity import ChangeAddress, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.domain.wording.standing import waiting
@@ -26,44 +25,27 @@ from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDeta
 from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, leading
 from service.ports.verdict import (
     Comparison,
-    Family,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
-    Point,
     Samples,
-    Series,
-    SeriesWithPoints,
 )
-from tests.support.reading.families import family_with
+from tests.support.reading.fake_series import FakeSeries
 from tests.support.reading.hiding import as_seen
 from tests.support.reading.matching import matches
-from tests.support.reading.measured import measured_series
-from tests.support.reading.points import anchor_of, in_time, newest_of, points_of, untouched_commits
-from tests.support.reading.views import (
-    ENVIRONMENT,
-    healthy,
-    pool_machine,
-    samples_like,
-    steps_before,
-    tally_of,
-)
+from tests.support.reading.views import healthy, pool_machine, samples_like, tally_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
 
     from service.domain.review.change_search import ChangeSearch
-    from service.domain.runs.health import Condition, FailingStep
+    from service.domain.runs.health import Condition
     from service.domain.runs.retention import StoredSize
-    from service.domain.values.search import Words
-    from service.domain.verdict.calibration.usefulness import MeasuredSeries
-    from service.domain.verdict.trend.imported import ImportedValue
-    from service.domain.verdict.trend.line import Step
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Cursor
-    from service.ports.runs.shown import Build, Run
+    from service.ports.runs.shown import Build
     from service.ports.verdict import SeriesVotingStatus
 
 T = TypeVar("T")
@@ -71,65 +53,13 @@ B = TypeVar("B", bound="Build")
 
 
 @dataclass
-class FakeReading(Reading):
-    """Answers from lists; every method behaves as its port promises.
-
-    Each fact is in one row: votes, states, counts, causes and builds of changes and patch sets follow from
-    ``runs``, and so do the pages of builds, except for what is ``about`` one by its id.
-    """
-
-    patch_set_rows: list[PatchSetDetail] = field(default_factory=list)
-    runs: list[RunWithBuilds] = field(default_factory=list)
-    about: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    rows: dict[int, list[Comparison]] = field(default_factory=dict)
-    spent: dict[tuple[int, str], float] = field(default_factory=dict)  # seconds by build and suite
-    more_pairs: dict[int, float] = field(default_factory=dict)  # that decide a series which is undecided
-    trends: list[SeriesWithPoints] = field(default_factory=list)
-    continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older
-    machine_rows: list[Machine] = field(default_factory=list)
-    voting_status_rows: list[SeriesVotingStatus] = field(default_factory=list)
-    failing: list[FailingStep] = field(default_factory=list)
-    logs: dict[int, StoredLog] = field(default_factory=dict)
-    log_bytes: int = len(b"compiled\n")  # of the artifact "log", the log of all other finished builds
-    state: Condition | None = None
-    sizes: list[StoredSize] = field(default_factory=list)
-    is_away: bool = False
-    hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
-    closed: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project and branch
-    viewer: Viewer | None = None
-    merged_runs: list[RunWithBuilds] | None = None  # of the branch, for its readers; None: as ``runs``
+class FakeReading(FakeSeries, Reading):
+    """Answers from lists; every method behaves as its port promises."""
 
     @override
     def seen_by(self, viewer: Viewer | None) -> FakeReading:
         seen = viewer.sees(self.hidden) if viewer and self.hidden else frozenset()
         return replace(as_seen(self, self.hidden - seen), viewer=viewer)
-
-    @property
-    def change_rows(self) -> Sequence[Change]:
-        """Each change as its patch set that was stored last has it."""
-        return list({each.change.id: each.change for each in self.patch_set_rows}.values())
-
-    @property
-    def builds(self) -> Sequence[BuildDetail]:
-        """Each build as its newest run has it."""
-        placed = [(each.run, build) for each in self.runs for build in each.builds]
-        builds = {build.id: build for _, build in placed}
-
-        def page(build: BuildOfRun) -> BuildDetail:
-            runs = tuple(run for run, each in placed if each.id == build.id)
-            plain = BuildDetail(
-                build=build, runs=runs, environment_id=1, fingerprint="a1b2c3", environment=ENVIRONMENT
-            )
-            return replace(plain, **self.about.get(build.id, {}))
-
-        return [page(build) for build in builds.values()]
-
-    def _only(self, matching: Iterator[T], message: str, instance: str | None = None) -> T:
-        for value in matching:
-            return value
-        if self.viewer is not None:
-            self.viewer.require_answers(instance)
-        raise NotFound(message)
 
     @override
     def changes(
@@ -151,7 +81,7 @@ class FakeReading(Reading):
         details = self._patch_sets_of(self._row_of(change))
         wanted = details[-1].patch_set.number if number is None else number
         matching = (detail for detail in details if detail.patch_set.number == wanted)
-        found = self._only(matching, f"change {change} has no patch set {number}", change.instance)
+        found = self.only(matching, f"change {change} has no patch set {number}", change.instance)
         return replace(found, patch_sets=tuple(detail.patch_set for detail in details))
 
     @override
@@ -172,11 +102,7 @@ class FakeReading(Reading):
         ]
         if len(rows) > 1:
             raise Ambiguous(address.number, tuple(sorted(f"{row.instance}~{row.number}" for row in rows)))
-        return self._only(iter(rows), f"there is no change {address}", address.instance)
-
-    def _address(self, number: int, instance: str | None) -> str:
-        has_several = len({row.instance for row in self.change_rows}) > 1
-        return str(ChangeAddress(number, instance if has_several else None))
+        return self.only(iter(rows), f"there is no change {address}", address.instance)
 
     def _patch_sets_of(self, row: Change) -> Sequence[PatchSetDetail]:
         stored = [detail for detail in self.patch_set_rows if detail.change.id == row.id]
@@ -187,7 +113,7 @@ class FakeReading(Reading):
         worst = min(newest.builds, key=_rank, default=None)
         change = replace(
             row,
-            address=self._address(row.number, row.instance),
+            address=self.shown_address(row.number, row.instance),
             patch_set=newest.patch_set.number,
             revision=newest.patch_set.revision,
             vote=newest.patch_set.vote,
@@ -204,7 +130,7 @@ class FakeReading(Reading):
         return [replace(detail, change=change) for detail in details]
 
     def _with_runs(self, stored: PatchSetDetail) -> PatchSetDetail:
-        address = self._address(stored.change.number, stored.change.instance)
+        address = self.shown_address(stored.change.number, stored.change.instance)
         runs = self._runs_of(stored.change, stored.patch_set.number)
         decisions = tuple(decision for run in runs for decision in run.decisions)
         counting = (d for run in runs if run.run.kind is RunKind.CHECK for d in run.decisions)
@@ -231,12 +157,12 @@ class FakeReading(Reading):
 
     def _runs_of(self, change: Change, patch_set: int) -> Sequence[RunWithBuilds]:
         every = map(self._counted, self.runs)
-        place = self._address(change.number, change.instance), patch_set
+        place = self.shown_address(change.number, change.instance), patch_set
         its = (each for each in every if (each.run.change_address, each.run.patch_set) == place)
         return sorted(its, key=lambda each: each.run.id, reverse=True)
 
     def _counted(self, run: RunWithBuilds) -> RunWithBuilds:
-        return replace(run, run=self._addressed(run.run), builds=tuple(map(self._read, run.builds)))
+        return replace(run, run=self.addressed(run.run), builds=tuple(map(self._read, run.builds)))
 
     def _read(self, build: B) -> B:
         """Fill in what follows from a build's rows, the queue and the machines."""
@@ -247,13 +173,6 @@ class FakeReading(Reading):
             place=self._place(build),
             waits=self._waits(build),
         )
-
-    def _addressed(self, run: Run) -> Run:
-        """Return a stored run with the address that pages show; the stored one always has an instance."""
-        if run.change_address is None:
-            return run
-        stored = ChangeAddress.parse(run.change_address)
-        return replace(run, change_address=self._address(stored.number, stored.instance))
 
     def _undecided(self, build: Build) -> int:
         return sum(row.verdict is Verdict.UNDECIDED for row in self.rows.get(build.id, ()))
@@ -286,7 +205,7 @@ class FakeReading(Reading):
     @override
     def run(self, run_id: int) -> RunWithBuilds:
         matching = (self._counted(each) for each in self.runs if each.run.id == run_id)
-        return self._only(matching, f"there is no run {run_id}")
+        return self.only(matching, f"there is no run {run_id}")
 
     @override
     def build(self, job: str, number: int) -> BuildDetail:
@@ -294,9 +213,9 @@ class FakeReading(Reading):
         elsewhere = [each for each in of_job if each.build.external_number == number]
         here = [each for each in of_job if each.build.number == number]
         found = sorted(elsewhere + here, key=lambda each: each.build.is_external)
-        detail = self._only(iter(found), f"there is no build {job}/{number}")
+        detail = self.only(iter(found), f"there is no build {job}/{number}")
         build = self._read(detail.build)
-        return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
+        return replace(detail, build=build, runs=tuple(map(self.addressed, detail.runs)))
 
     @override
     def unfinished_builds(self, limit: int, after: int = 0) -> Sequence[Build]:
@@ -327,7 +246,7 @@ class FakeReading(Reading):
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
         rows = (row for row in self.rows.get(build_id, []) if row.series_id == series_id)
-        row = self._only(rows, f"the build holds no samples of series {series_id}")
+        row = self.only(rows, f"the build holds no samples of series {series_id}")
         base, patch = samples_like(row)
         return Samples(
             series_id=row.series_id,
@@ -339,92 +258,6 @@ class FakeReading(Reading):
             base=base,
             patch=patch,
         )
-
-    @override
-    def series(self, words: Words, limit: int, after: int = 0) -> Sequence[Series]:
-        ordered = sorted((trend.series for trend in self.trends), key=lambda series: series.id)
-        names = {each.id: _names_of(each) for each in ordered}
-        return [
-            each
-            for each in ordered
-            if each.id > after
-            and each.id not in self.continued.values()
-            and words.matches(" ".join(names[same] for same in self._former(each.id)))
-        ][:limit]
-
-    @override
-    def trend(
-        self,
-        series_id: int,
-        limit: int,
-        within: timedelta | None = None,
-        until: datetime | None = None,
-    ) -> SeriesWithPoints:
-        newer = {older: each for each, older in self.continued.items()}
-        newest = series_id
-        while newest in newer:
-            newest = newer[newest]
-        same = self._former(newest)
-        matching = (each for each in self.trends if each.series.id == newest)
-        trend = self._only(matching, f"there is no series {series_id}")
-        stored = [point for each in self.trends if each.series.id in same for point in each.points]
-        ordered = in_time(stored or self._points(same), within, until)
-        points = newest_of(ordered, limit)
-        first = next((point for point in points if point.kind is RunKind.POST_SUBMIT), None)
-        merged = self.runs if self.merged_runs is None else self.merged_runs
-        untouched = [*untouched_commits(merged, trend.series.job, first.measured_at)] if first else []
-        anchors = [anchor_of(each) for each in ordered if first and each.kind is RunKind.ANCHOR]
-        return replace(
-            trend,
-            points=points,
-            untouched=(*trend.untouched, *reversed(untouched)),
-            anchors=(*trend.anchors, *anchors),
-            imported=self._imported(same)[-limit:],
-        )
-
-    @override
-    def family(
-        self,
-        series_id: int,
-        most: int,
-        limit: int,
-        within: timedelta | None = None,
-        until: datetime | None = None,
-    ) -> Family:
-        series = self.trend(series_id, 1).series
-        listed = self.series(EVERYTHING, len(self.trends))
-        return family_with(
-            series, listed, most, lambda each, share: self.trend(each, limit // share, within, until)
-        )
-
-    @override
-    def merged_steps(self, before: Mapping[int, datetime], limit: int) -> Mapping[int, Sequence[Step]]:
-        stored = {trend.series.id: trend.points for trend in self.trends}
-        found = {
-            each: steps_before(moment, stored.get(each) or self._points([each]))
-            for each, moment in before.items()
-        }
-        return {each: steps[-limit:] for each, steps in found.items() if steps}
-
-    def _imported(self, series: Sequence[int]) -> tuple[ImportedValue, ...]:
-        of_names = (value for each in self.trends if each.series.id in series for value in each.imported)
-        return tuple(sorted(of_names, key=lambda value: (value.moment, value.position, value.commit)))
-
-    def _points(self, series: Sequence[int]) -> Iterator[Point]:
-        """Yield the points of builds, for series whose trends have none of their own."""
-        builds = (replace(each, runs=tuple(map(self._addressed, each.runs))) for each in self.builds)
-        return points_of(builds, self.rows, series)
-
-    def _former(self, series_id: int) -> list[int]:
-        """Return a series and those of its former names."""
-        same = [series_id]
-        while same[-1] in self.continued:
-            same.append(self.continued[same[-1]])
-        return same
-
-    @override
-    def measured_series(self, since: datetime) -> Sequence[MeasuredSeries]:
-        return measured_series(self.runs, since, self.rows, self.spent, self.more_pairs)
 
     @override
     def machines(self) -> Sequence[Machine]:
@@ -479,8 +312,3 @@ _WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
 
 def _rank(build: BuildOfRun) -> int:
     return _WORST_FIRST.index(build.result) if build.result in _WORST_FIRST else len(_WORST_FIRST)
-
-
-def _names_of(series: Series) -> str:
-    names = (series.benchmark, series.metric, series.suite, series.job, series.project, series.branch)
-    return " ".join((*names, series.machine_class))
