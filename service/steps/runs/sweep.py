@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import sample
 from typing import TYPE_CHECKING, Final
 
 from service.domain.runs.states import MAX_ATTEMPTS
@@ -10,6 +11,8 @@ from service.ports.runs.queue import Task
 from service.steps.runs.analyse import give_up
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.ports.runs.queue import Hints, Queue
     from service.ports.runs.upkeep import Heartbeats, Upkeep
     from service.ports.store import Store
@@ -46,10 +49,20 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
         for build_id in upkeep.cancelled_builds():
             give_up(store, build_id, CANCELLED)
         if stalled := upkeep.stalled(STALLED_AFTER):
-            for task, entity in stalled[: max(0, BACKLOG - queue.waiting())]:
+            for task, entity in _some(stalled, max(0, BACKLOG - queue.waiting())):
                 queue.send(task, entity, CONTROL)
         for pool, build_id in upkeep.idle_pools(STALLED_AFTER):
             queue.send(Task.EXECUTE, build_id, pool)
+
+
+def _some(stalled: Sequence[tuple[Task, int]], room: int) -> Sequence[tuple[Task, int]]:
+    """Return the oldest half of what there is room for, and others at random.
+
+    Steps that take long stay the oldest, and would keep all younger ones from being published.
+    """
+    oldest = (room + 1) // 2
+    others = stalled[oldest:]
+    return [*stalled[:oldest], *sample(others, min(room - oldest, len(others)))]
 
 
 def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:

@@ -87,6 +87,19 @@ class TestSweep:
         sweep(service.store, service.store, queue)
         assert queue.waiting() == BACKLOG
 
+    def test_slow_steps_do_not_hide_younger_ones(self, service: Service) -> None:
+        queue = MemoryQueue()
+        with service.store.transaction() as tx:
+            for number in range(2 * BACKLOG):
+                tx.events.add("gerrit", b"%d" % number, "patchset-created", number, b"{}")
+        service.store.wait(6.0)
+        published: set[int] = set()
+        for _ in range(100):  # the oldest, which never end, are published each time
+            sweep(service.store, service.store, queue)
+            published.update(entity for task, entity, _ in queue.sent if task is Task.HANDLE_EVENT)
+            queue.sent.clear()
+        assert len(published) == 2 * BACKLOG
+
     @pytest.mark.parametrize("attempt", range(1, MAX_ATTEMPTS))
     def test_a_build_of_a_lost_machine_is_queued_again(self, service: Service, attempt: int) -> None:
         lose(service, attempt)
