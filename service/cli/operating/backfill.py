@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import closing
-from getpass import getuser
 from typing import TYPE_CHECKING
 
 import click
 
+from service.cli.operating.user_here import user_here
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.trunk.backfill import MOST_COMMITS
 from service.domain.values.errors import BadInput
@@ -47,7 +46,7 @@ def command(home: Path, branch: str, commits: int | None, project: str, cancel: 
     if bool(branch) != (commits is not None):
         raise BadInput("give both: --branch NAME --last N", "--last" if branch else "--branch")
     log_as_json()  # to stderr: stdout has the list only
-    person = f"{getuser()} on {socket.gethostname()}"
+    person = user_here()
     with closing(build_control(settings_of_running_site(home))) as plane:
         if cancel is not None:
             is_ended = end_backfill(plane.store, cancel, person)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from getpass import getuser
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from service.cli.operating.user_here import user_here
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.machines.closures import closing_of, moment_in
 from service.domain.runs.health import SILENT_AFTER
@@ -90,7 +90,7 @@ def resume(home: Path, hosts: tuple[str, ...], pool: str) -> None:
     """Let hosts take builds again; of a host that is not drained, cancel its next maintenance."""
     with _plane(home) as plane:
         chosen = _chosen(plane, hosts, pool)
-        reopened = reopen_hosts(plane.store, chosen, command_by(_user()))
+        reopened = reopen_hosts(plane.store, chosen, command_by(user_here()))
     for host in chosen:
         done = "takes builds again" if host in reopened else "was not drained"
         click.echo(f"{plain(host, 100)} {done}", err=True)
@@ -102,7 +102,7 @@ def _close(home: Path, chosen: tuple[tuple[str, ...], str], reason: str, begin: 
     closing = closing_of(reason, getuser(), datetime.now(UTC), begins_at, ends_at)
     with _plane(home) as plane:
         hosts = _chosen(plane, *chosen)
-        close_hosts(plane.store, hosts, closing, command_by(_user()))
+        close_hosts(plane.store, hosts, closing, command_by(user_here()))
     when = f"from {_minute(closing.begins_at)} on" if closing.begins_at else "from now on"
     for host in hosts:
         click.echo(f"{plain(host, 100)} begins no build {when}", err=True)
@@ -135,10 +135,6 @@ def _state(machine: Machine, now: datetime) -> str:
 
 def _minute(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def _user() -> str:
-    return f"{getuser()} on {socket.gethostname()}"
 
 
 @contextmanager

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 from contextlib import contextmanager
-from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +25,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.runs.retention import PostgresRetention
 from service.adapters.runs.backups import BackupDirectory
+from service.cli.operating.user_here import user_here
 from service.cli.services.find_site import home_option, keep_instance
 from service.config.control import ControlSettings
 from service.domain.access.audit import NO_ENTRY
@@ -117,7 +116,7 @@ def _finish(url: str, manifest: Manifest, artifacts: DirectoryArtifacts) -> None
     try:
         head = bytes.fromhex(manifest.audit_head)
         found = verify_audit(PostgresAuditLog(engine), head or NO_ENTRY)
-        user = f"{getuser()} on {socket.gethostname()}"
+        user = user_here()
         sessions, tokens = end_access(PostgresTokens(engine), PostgresSessions(engine), user)
         click.echo(f"ended sessions: {sessions}; revoked tokens: {tokens}", err=True)
         retention, missing = PostgresRetention(engine), 0

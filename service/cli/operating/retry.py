@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import closing
-from getpass import getuser
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from service.cli.operating.user_here import user_here
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.runs.health import PERIODIC, Step
 from service.domain.values.errors import BadInput
@@ -58,7 +57,7 @@ def command(home: Path, step: str | None, entity: int | None, *, is_all: bool) -
         elif not chosen and not is_all:
             raise BadInput(f"{step} {entity} does not fail; `benchgate retry` lists what does", "ENTITY")
         for each in chosen:
-            actor = command_by(f"{getuser()} on {socket.gethostname()}")
+            actor = command_by(user_here())
             effect = retry(plane.store, plane.upkeep, each.step, each.entity, actor)
             click.echo(f"{each.step} {each.entity} {_EFFECTS[effect]}", err=True)
     if not found:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import socket
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from getpass import getuser
 from typing import TYPE_CHECKING
 
 import click
 
 from service.cli.local.tables import SCHEMA_VERSION
+from service.cli.operating.user_here import user_here
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS, MOST_MACHINE_DAYS
 from service.domain.values.errors import BadInput
@@ -69,7 +68,7 @@ def create(home: Path, name: str, scopes: tuple[str, ...], days: int, *, as_json
     HTTP; that token has no other scope.
     """
     with _plane(home) as plane:
-        token, text = create_token_by_command(plane.tokens, TokenRequest(name, scopes, days), _user())
+        token, text = create_token_by_command(plane.tokens, TokenRequest(name, scopes, days), user_here())
     if as_json:
         click.echo(json.dumps({"schema_version": SCHEMA_VERSION, "token": text, **_values(token)}, indent=2))
         return
@@ -113,10 +112,10 @@ def revoke(home: Path, token_id: int | None, person: str | None, *, everybody: b
         raise BadInput("give one of: ID, --person SUBJECT, --all", "revoke")
     with _plane(home) as plane:
         if token_id is not None:
-            was_valid = revoke_token_by_command(plane.tokens, token_id, _user())
+            was_valid = revoke_token_by_command(plane.tokens, token_id, user_here())
             answer = f"revoked token {token_id}" if was_valid else f"token {token_id} had already ended"
         else:
-            sessions, tokens = end_access(plane.tokens, plane.sessions, _user(), person)
+            sessions, tokens = end_access(plane.tokens, plane.sessions, user_here(), person)
             answer = f"ended sessions: {sessions}; revoked tokens: {tokens}"
     click.echo(answer, err=True)
 
@@ -175,7 +174,3 @@ def _values(token: Token) -> dict[str, Any]:
 
 def _minute(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _user() -> str:
-    return f"{getuser()} on {socket.gethostname()}"
