@@ -47,7 +47,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "report": ("operating.report", "Report the result of a build that another CI ran."),
         "token": ("operating.token", "Create, list and revoke API tokens."),
         "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
-        "machine": ("operating.machine", "List machines; drain hosts before maintenance, and resume them."),
+        "machine": ("operating.machine", "Enroll and list machines; drain hosts, and resume them."),
         "prune": ("operating.prune", "Delete what was kept long enough, or say what would go."),
         "backup": ("operating.backup", "Copy all state into a directory, while everything runs."),
         "restore": ("operating.restore", "Make a site from a backup."),

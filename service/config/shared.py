@@ -1,4 +1,4 @@
-"""What the settings of both planes share."""
+"""Settings that both planes have."""
 
 from __future__ import annotations
 

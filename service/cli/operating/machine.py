@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from service.cli.operating.enroll import enroll
 from service.cli.operating.user_here import user_here
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.machines.closures import closing_of, moment_in
@@ -34,11 +35,14 @@ _reason = click.option("--reason", required=True, help="Shown wherever a build w
 
 @click.group()
 def command() -> None:
-    """List machines; drain hosts before maintenance, and resume them.
+    """Enroll and list machines; drain hosts before maintenance, and resume them.
 
     A drained host finishes the builds that it runs and begins no other one. All machines of the host are
     drained together, since they share its CPUs. Moments are like 2026-11-28T14:00, in UTC.
     """
+
+
+command.add_command(enroll)
 
 
 @command.command(name="list")

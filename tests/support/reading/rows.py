@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass
 class Rows:
-    """What the fakes of the read ports answer from.
+    """Rows that the fakes of the read ports answer from.
 
     Each fact is in one row: votes, states, counts, causes and builds of changes and patch sets follow from
     ``runs``, and so do the pages of builds, except for what is ``about`` one by its id.
