@@ -93,6 +93,16 @@ def machine_facts(environment: Mapping[str, Any]) -> tuple[FactGroup, ...]:
     return tuple(group for group in groups if group.facts or group.unknown)
 
 
+def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    """List the facts that differ between two environments: ``kernel 6.1 → 6.5``; nothing that one lacks."""
+    old, new = (
+        dict(fact for group in machine_facts(each) for fact in group.facts) for each in (before, after)
+    )
+    return tuple(
+        f"{label} {old[label]} → {text}" for label, text in new.items() if old.get(label, text) != text
+    )
+
+
 def stages(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     """List the stages of a build in the order in which they run; others come last."""
     names = [

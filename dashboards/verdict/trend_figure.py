@@ -319,7 +319,8 @@ def _scaled(layout: dict[str, Any], line: Line) -> dict[str, Any]:
 def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[str, Any]) -> dict[str, Any]:
     """Return the layout of a figure, with a line at each new environment."""
     by_date = view.by == "date"
-    epochs = sorted({epoch for line in lines for epoch in line.epochs})[-_MOST_EPOCHS:]
+    changed = {place: changes for line in lines for place, changes in line.epochs.items()}
+    epochs = sorted(changed)[-_MOST_EPOCHS:]
     return {
         "hovermode": "closest",
         "dragmode": "zoom",
@@ -362,9 +363,18 @@ def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[st
                 "yref": "paper",
                 "yanchor": "bottom",
                 "showarrow": False,
-                "text": "new environment",
+                "text": _epoch_name(changed[epoch]),
+                "hovertext": "<br>".join(escaped(change, 200) for change in changed[epoch]),
                 "font": {"size": 11, "color": GREY},
             }
             for epoch in epochs
         ],
     }
+
+
+def _epoch_name(changes: Sequence[str]) -> str:
+    """Name a new environment by its first change."""
+    if not changes:
+        return "new environment"
+    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+    return f"{escaped(changes[0], 40)}{more}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dashboards.machines.environment import changes_of
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.inference.verdict import Verdict
@@ -45,15 +46,15 @@ class Line:
     """The drawn points of a series.
 
     ``merged`` has parts that nothing joins. ``measured`` counts its points before they were thinned.
-    ``epochs`` are the places of new environments. ``since`` is the commit that has the height of no change;
-    empty if the heights are values.
+    ``epochs`` has what changed with each new environment, by its place; nothing if it is a machine's first.
+    ``since`` is the commit that has the height of no change; empty if the heights are values.
     """
 
     series: Series
     merged: tuple[tuple[Spot, ...], ...]
     proposed: tuple[Spot, ...]
     measured: int
-    epochs: tuple[float, ...]
+    epochs: Mapping[float, tuple[str, ...]]
     since: str = ""
 
     @property
@@ -143,7 +144,7 @@ def _line(course: _Course, place: Place, most: int, is_alone: bool, in_percent: 
     merged, levels = course.merged, course.levels
     first = next(iter(course.heights), 0.0)
     if not (is_alone or levels) and first <= 0:
-        return Line(course.trend.series, (), (), 0, ())
+        return Line(course.trend.series, (), (), 0, {})
 
     def height(value: float) -> float:
         if levels:
@@ -162,17 +163,30 @@ def _line(course: _Course, place: Place, most: int, is_alone: bool, in_percent: 
     parts = (tuple(map(spot, part)) for _, part in groupby(kept, key=course.parts.__getitem__))
     others = list(_proposed(course)) if is_alone else []
     chosen = thinned([value for _, value in others], _judged(others), _MOST_PROPOSED)
-    # Several machines of a pool take turns: only the first commit of each environment begins an epoch.
-    first_of = {_epoch(point): point for point in reversed(merged)}
-    epochs = sorted(place(point) for point in first_of.values() if point is not merged[0])
     return Line(
         course.trend.series,
         tuple(parts),
         tuple(Spot(others[k][0], place(others[k][0]), height(others[k][1])) for k in chosen),
         len(merged),
-        tuple(epochs) if is_alone or not levels else (),
+        dict(_epochs(course, place)) if is_alone or not levels else {},
         course.since,
     )
+
+
+def _epochs(course: _Course, place: Place) -> Iterator[tuple[float, tuple[str, ...]]]:
+    """Yield where an environment appears, with what its machine changed since its commit before.
+
+    Several machines of a pool take turns: only the first commit of each environment begins an epoch.
+    """
+    facts = course.trend.environments
+    seen: set[int | None] = set()
+    last_of: dict[str, int | None] = {}
+    for point in course.merged:
+        if seen and _epoch(point) not in seen:
+            before, after = (facts.get(each or 0, {}) for each in (last_of.get(point.machine), _epoch(point)))
+            yield place(point), changes_of(before, after)
+        seen.add(_epoch(point))
+        last_of[point.machine] = _epoch(point)
 
 
 def _proposed(course: _Course) -> Iterator[tuple[Point, float]]:

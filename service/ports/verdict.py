@@ -363,7 +363,7 @@ class SeriesWithPoints:
     """A series with its points, oldest first: merged commits, and patch sets.
 
     ``untouched`` are the commits since the first of them that the series cannot depend on. ``anchors`` join
-    commits that are far apart.
+    commits that are far apart. ``environments`` has the facts of the machines that measured merged commits.
     """
 
     series: Series
@@ -372,6 +372,10 @@ class SeriesWithPoints:
     anchors: tuple[Anchor, ...] = ()
     imported: tuple[ImportedValue, ...] = field(
         default=(), metadata={"description": "values that another program measured, oldest first"}
+    )
+    environments: Mapping[int, Mapping[str, Any]] = field(
+        default_factory=dict,
+        metadata={"description": "facts of the machines, by environment_id"},
     )
 
     @property

@@ -77,6 +77,22 @@ def test_a_viewer_is_asked_about_the_changes_in_the_range_of_a_trend(site: Postg
         assert person.asked == asked
 
 
+def test_a_trend_has_the_facts_of_the_machines_of_its_merged_commits(site: PostgresSite) -> None:
+    site.add_change()
+    series = site.add_series("BM_one")
+    for kind in (RunKind.CHECK, RunKind.POST_SUBMIT):
+        measure(site, 1, "BM_one", kind=kind)
+    for number in (1, 2):
+        site.database.change(
+            """WITH made AS (INSERT INTO environment (fingerprint, facts)
+                   VALUES (:name, jsonb_build_object('kernel', cast(:name AS text))) RETURNING id)
+            UPDATE build SET environment_id = made.id FROM made WHERE build.number = :number""",
+            name=f"6.{number}",
+            number=number,
+        )
+    assert list(site.reading.trend(series, 9).environments.values()) == [{"kernel": "6.2"}]
+
+
 def test_a_trend_begins_where_all_commits_that_touch_nothing_are_known() -> None:
     points = [trend_point(k, 1.0) for k in range(3)]
     second = UntouchedCommit("a" * 40, "b" * 40, points[1].moment)

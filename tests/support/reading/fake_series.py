@@ -14,7 +14,7 @@ from tests.support.reading.families import family_with
 from tests.support.reading.measured import measured_series
 from tests.support.reading.points import anchor_of, in_time, newest_of, points_of, untouched_commits
 from tests.support.reading.rows import Rows
-from tests.support.reading.views import steps_before
+from tests.support.reading.views import ENVIRONMENT, steps_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,6 +71,11 @@ class FakeSeries(Rows, SeriesReading, FamilyReading, BenchmarkReading):
             untouched=(*trend.untouched, *reversed(untouched)),
             anchors=(*trend.anchors, *anchors),
             imported=self._imported(same)[-limit:],
+            environments={
+                each.environment_id: self.environments.get(each.environment_id, ENVIRONMENT)
+                for each in points
+                if each.kind is RunKind.POST_SUBMIT and each.environment_id is not None
+            },
         )
 
     @override

@@ -40,6 +40,7 @@ class Rows:
     spent: dict[tuple[int, str], float] = field(default_factory=dict)  # seconds by build and suite
     more_pairs: dict[int, float] = field(default_factory=dict)  # that decide a series which is undecided
     trends: list[SeriesWithPoints] = field(default_factory=list)
+    environments: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # those that differ, by id
     continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older
     machine_rows: list[Machine] = field(default_factory=list)
     voting_status_rows: list[SeriesVotingStatus] = field(default_factory=list)

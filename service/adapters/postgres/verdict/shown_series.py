@@ -39,7 +39,7 @@ from service.ports.reading import MOST_UNTOUCHED, STEP_DAYS, SeriesReading
 from service.ports.verdict import Anchor, Point, Series, SeriesWithPoints, UntouchedCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection, Row
 
@@ -219,6 +219,7 @@ ORDER BY value.moment DESC, value.position DESC, value.commit DESC LIMIT :limit
 """)  # noqa: S608 - put together from constants
 
 
+_ENVIRONMENTS: Final = text("SELECT id, facts FROM environment WHERE id = ANY(cast(:ids AS bigint[]))")
 # Each series takes one look at the index of each partition, and each build is looked up once for all series.
 _STEPS: Final = text(f"""
 WITH newest AS MATERIALIZED (
@@ -283,7 +284,8 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             # A repetition continues the same pairs.
             found = from_rows(Anchor, connection.execute(_ANCHORS, keys), error=error_of)
             anchors = {(each.parent, each.revision): each for each in found}.values()
-            return SeriesWithPoints(series, points, untouched, tuple(anchors), imported)
+            facts = _environments(connection, points)
+            return SeriesWithPoints(series, points, untouched, tuple(anchors), imported, facts)
 
     def _keys(
         self, series_id: int, limit: int, within: timedelta | None, until: datetime | None
@@ -308,6 +310,16 @@ class PostgresSeriesReading(Sighted, SeriesReading):
             rows = connection.execute(_STEPS, keys).all()
         by_series = groupby(rows, key=attrgetter("series_id"))
         return {series_id: tuple(map(_step, its)) for series_id, its in by_series}
+
+
+def _environments(connection: Connection, points: Iterable[Point]) -> Mapping[int, Mapping[str, Any]]:
+    merged = {
+        each.environment_id
+        for each in points
+        if each.kind is RunKind.POST_SUBMIT and each.environment_id is not None
+    }
+    found = connection.execute(_ENVIRONMENTS, {"ids": sorted(merged)})
+    return {row.id: row.facts for row in found}
 
 
 def series_in(

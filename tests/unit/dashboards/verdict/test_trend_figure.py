@@ -14,7 +14,7 @@ from dashboards.verdict.trend_view import TrendView
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from tests.support.reading.sample_project import HOSTILE_NAMES, sample_project
-from tests.support.reading.views import trend_point
+from tests.support.reading.views import ENVIRONMENT, trend_point
 
 if TYPE_CHECKING:
     from service.ports.verdict import SeriesWithPoints
@@ -58,6 +58,27 @@ def test_machines_that_take_turns_begin_one_epoch_each() -> None:
     figure = trend_figure(replace(READING.trends[0], points=points))
     moments = [point.moment.timestamp() * 1000 for point in points]
     assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [moments[1], moments[4]]
+
+
+def test_an_epoch_is_named_by_what_its_machine_changed() -> None:
+    other = {**ENVIRONMENT, "kernel": "6.5.0-1-amd64", "c++": "g++ <13>"}
+    machines = {1: "perf-01", 2: "perf-02", 3: "perf-01"}
+    points = tuple(trend_point(k, 1.0, environment_id=k + 1, machine=machines[k + 1]) for k in range(3))
+    facts = {1: ENVIRONMENT, 2: ENVIRONMENT, 3: other}
+    figure = trend_figure(replace(READING.trends[0], points=points, environments=facts))
+    first_of_its_machine, changed = figure["layout"]["annotations"]
+    assert first_of_its_machine["text"] == "new environment"
+    assert changed["text"] == "kernel 6.1.0-28-amd64 → 6.5.0-1-amd64"
+    assert changed["hovertext"] == changed["text"]
+
+
+def test_what_changed_is_escaped_and_only_its_beginning_is_drawn() -> None:
+    facts = {1: {"c++": "g++ <b>12", "kernel": "6.1"}, 2: {"c++": "g++ <b>13" + "x" * 99, "kernel": "6.2"}}
+    points = tuple(trend_point(k, 1.0, environment_id=k + 1) for k in range(2))
+    figure = trend_figure(replace(READING.trends[0], points=points, environments=facts))
+    (changed,) = figure["layout"]["annotations"]
+    assert changed["text"] == "kernel 6.1 → 6.2 and 1 more"
+    assert "C++ compiler g++ &lt;b&gt;12 → g++ &lt;b&gt;13xxx" in changed["hovertext"]
 
 
 def test_the_legend_has_the_plain_markers_whatever_the_first_verdict_is() -> None:
