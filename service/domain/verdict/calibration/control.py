@@ -35,7 +35,9 @@ LEAST_PAIRS: Final = 8  # of a control: five cannot reach the error below, and t
 REACH: Final = 4.7
 ENOUGH: Final = 0.75  # of its pairs: a parent that sometimes gives no result has a control, too
 ERROR: Final = 1 / 64  # of calling the parent slower than itself, for each row; as with relinks
+UNCERTAIN: Final = 0.05  # of missing what the machine does by itself
 EXPLAINED: Final = 0.5  # of the slow-down: less leaves most of it to the patch
+_ROUNDING: Final = 1e-12  # of logarithms: pairs with two modes give both the same end
 _SHOWN_ERROR: Final = 0.025  # of each end of the interval that is shown
 _OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
 
@@ -67,6 +69,16 @@ class Control:
         logs = [sign * log for log in self.session.logs]
         is_slower = capped_rank_tail(logs) <= error
         return is_slower and estimate_of(logs).centre >= EXPLAINED * row.nearest
+
+    def excludes(self, row: Comparison) -> bool:
+        """Return whether it shows that the machine alone does not make the row as slow as it is.
+
+        The slower end of its interval, which misses with :data:`UNCERTAIN`, is below the nearest end of the
+        row's. Pairs with two modes can hide a difference from the test of :meth:`explains`, not from this.
+        """
+        low, high = estimate_of(self.session.logs).interval(UNCERTAIN)
+        slower = high if row.row.metric.better is Better.LOWER else -low
+        return slower + _ROUNDING < row.nearest
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -133,8 +145,8 @@ def why_withheld(
     * A row far beyond needs neither: the near end of its interval is at least :data:`FAR` and
       :data:`FAR_SHARE` times the largest estimate of a session or of its control. After enough sessions the
       second condition suffices, however noisy the pairs are.
-    * Otherwise a control without an alarm suffices if all of the build ``are_clean``, but not for a series
-      that is suspended: its alarms outweigh it.
+    * Otherwise a control without an alarm that excludes the row suffices if all of the build ``are_clean``,
+      but not for a series that is suspended: its alarms outweigh it.
       If the programs are too large to be copied for each pair, relinked ones must have confirmed the row as
       well, because a place in memory was drawn only once for each side.
 
@@ -153,7 +165,7 @@ def why_withheld(
     if control.session.is_alarm:
         return Reason(ReasonKind.OWN_DIFFERENCE, control.facts)
     is_drawn_once = control.is_kept_in_place and not has_kind(row.reasons, {ReasonKind.LAYOUT_CONFIRMED})
-    if known is None or is_drawn_once:
+    if known is None or is_drawn_once or not known.excludes(row):
         return why
     return None if are_clean else Reason(ReasonKind.OTHER_CONTROL)
 

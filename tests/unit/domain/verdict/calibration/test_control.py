@@ -17,6 +17,7 @@ from service.domain.verdict.calibration.control import (
     FAR_SHARE,
     LEAST_PAIRS,
     REACH,
+    UNCERTAIN,
     Control,
     control_pairs,
     missing_in_control,
@@ -30,6 +31,7 @@ from service.domain.verdict.calibration.evidence import (
     VotingStatus,
     voting_status_of,
 )
+from service.domain.verdict.inference.estimate import estimate_of
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 from tests.unit.domain.comparisons import row
@@ -68,6 +70,27 @@ class TestControl:
     @pytest.mark.parametrize("status", [NEW, NOISY, PROVEN])
     def test_a_clean_one_lets_a_slow_down_vote_whatever_the_history_lacks(self, status: VotingStatus) -> None:
         assert why_withheld(status, FIVE, control()) is None
+
+    def test_one_that_leaves_open_what_the_machine_does_stands_in_for_no_history(self) -> None:
+        modes = [mode + 0.001 * k for k in range(10) for mode in (-0.05, 0.05)]
+        loud = Control(Session(tuple(modes), Verdict.UNDECIDED))
+
+        assert not loud.explains(FIVE)
+        assert why_withheld(NEW, FIVE, loud) == NEW.why_not
+        assert why_withheld(PROVEN, FIVE, loud) is None
+
+    def test_one_whose_interval_ends_where_that_of_the_slow_down_does_excludes_nothing(self) -> None:
+        modes = Control(Session((-0.05, 0.05) * 14, Verdict.UNDECIDED))
+        end = estimate_of(modes.session.logs).interval(UNCERTAIN)[1]
+
+        assert not modes.excludes(slower(math.exp(end), 1.1))
+        assert modes.excludes(slower(math.exp(end + 0.001), 1.1))
+
+    @pytest.mark.parametrize(("centre", "excludes"), [(0.0, True), (-0.046, False)])
+    def test_of_a_rate_the_lower_end_counts(self, centre: float, *, excludes: bool) -> None:
+        rate = slower(1 / 1.055, 1 / 1.045, "items_per_second")
+
+        assert control(centre).excludes(rate) is excludes
 
     def test_repeated_alarms_outweigh_a_clean_one(self) -> None:
         assert why_withheld(ALARMED, FIVE, control()) == ALARMED.why_not
