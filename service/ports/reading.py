@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.logs.stored_log import StoredLog
     from service.domain.review.change_search import ChangeSearch
+    from service.domain.runs.activity import Activity
     from service.domain.runs.health import Condition
     from service.domain.runs.retention import StoredSize
     from service.domain.values.identity import ChangeAddress, ChangeKey
@@ -197,6 +198,9 @@ class MachineReading(Protocol):
 
     def condition(self) -> Condition:
         """Return the facts that show whether the service works."""
+
+    def activity(self) -> Activity:
+        """Return what the service did lately, in figures that name nothing."""
 
     def stored_sizes(self) -> Sequence[StoredSize]:
         """Return what takes room, the largest first, as it was measured last; empty before the first time."""

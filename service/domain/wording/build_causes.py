@@ -28,6 +28,7 @@ OTHER_MERGE: Final = (
 PARENT_TRIED: Final = "the patch does not build: its parent is built to see whether the patch is the reason"
 NO_MEASUREMENTS: Final = "the machine reported no measurements"
 OVERDUE: Final = "the machine did not finish the build before its deadline"
+UNFIT: Final = "the machine cannot run builds"
 NO_MACHINE: Final = "no machine finished the build before its deadline"
 NO_RESULT: Final = "the other CI reported no result before the deadline"
 WITHDRAWN: Final = "the other CI withdrew the build before it started"
@@ -111,7 +112,7 @@ def attempts_failed(attempts: int, error: Exception) -> str:
 
 def unfit(error: Exception) -> str:
     """Explain that the machine cannot run builds."""
-    return shortened(f"the machine cannot run builds: {error}", _MAX_CAUSE)
+    return shortened(f"{UNFIT}: {error}", _MAX_CAUSE)
 
 
 def unusable_dependency(error: Exception) -> str:

@@ -115,7 +115,7 @@ METHODS: Final = {
     name
     for port in (ChangeReading, BuildReading, SeriesReading, FamilyReading, BenchmarkReading, MachineReading)
     for name in vars(port)
-    if not name.startswith("_") and name != "stored_sizes"  # sums of all that is stored, which name nothing
+    if not name.startswith("_") and name not in {"stored_sizes", "activity"}  # sums, which name nothing
 }
 # What is wrong with the service is shown on every page, so that it never names what is not public.
 FOR_ALL: Final = {"condition"}

@@ -12,6 +12,7 @@ from typing_extensions import override
 from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change_search import EVERY_CHANGE
+from service.domain.runs.activity import Activity
 from service.domain.runs.health import PoolQueue
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
@@ -285,6 +286,10 @@ class FakeReading(FakeSeries, Reading):
         if self.is_away:
             raise Transient("the database does not answer")
         return self.state or healthy(queues=self._queues(), failing_steps=tuple(self.failing))
+
+    @override
+    def activity(self) -> Activity:
+        return self.recent
 
     @override
     def stored_sizes(self) -> Sequence[StoredSize]:

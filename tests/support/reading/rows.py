@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from service.domain.runs.activity import Activity
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeAddress, ChangeKey
 from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds
@@ -49,6 +50,7 @@ class Rows:
     log_bytes: int = len(b"compiled\n")  # of the artifact "log", the log of all other finished builds
     state: Condition | None = None
     sizes: list[StoredSize] = field(default_factory=list)
+    recent: Activity = field(default_factory=Activity)
     is_away: bool = False
     hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
     closed: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project and branch

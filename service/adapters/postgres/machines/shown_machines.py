@@ -19,6 +19,7 @@ from service.adapters.postgres.access.sight import (
     visible_build,
 )
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.runs.activity import activity_of
 from service.adapters.postgres.runs.failing_steps import failing_steps
 from service.adapters.postgres.runs.machine_states import IS_BUSY, IS_GONE, IS_SILENT, WITH_CLOSURE
 from service.adapters.postgres.runs.shown_builds import policy_of
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from service.domain.project.policy import Policy
+    from service.domain.runs.activity import Activity
 
 _MACHINES: Final = text(f"""
 SELECT m.name, m.class AS machine_class, m.pool, m.host, m.first_seen_at, m.last_seen_at, m.environment_id,
@@ -214,6 +216,11 @@ class PostgresMachineReading(Sighted, MachineReading):
             heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS, heard))
             failing = failing_steps(connection, sight)
         return Condition(**facts, queues=queues, heartbeats=heartbeats, failing_steps=failing)
+
+    @override
+    def activity(self) -> Activity:
+        with self._begin() as connection:
+            return activity_of(connection)
 
     @override
     def stored_sizes(self) -> Sequence[StoredSize]:

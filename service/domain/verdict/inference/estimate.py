@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and loses little power on normal data
 MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is always first
 TRIMMED_FROM: Final = 8  # pairs; with fewer, trimming leaves hardly any degrees of freedom
-_MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
+MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
 _ONE_SIDED: Final = 0.025
 _ROUNDING: Final = 1e-12  # of logarithms: a value on the margin must not count as beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
@@ -115,7 +115,7 @@ def reach_of_error(error: float, pairs: int) -> float:
 def spread_of(logs: Sequence[float]) -> float:
     """Estimate the standard deviation by 1.4826 · MAD (median absolute deviation)."""
     middle = median(logs)
-    return _MAD_TO_SIGMA * median(abs(log - middle) for log in logs)
+    return MAD_TO_SIGMA * median(abs(log - middle) for log in logs)
 
 
 def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:
