@@ -26,6 +26,7 @@ from service.adapters.access.sign_in_secret import read_secret
 from service.adapters.access.viewers import Viewers
 from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, CircuitBreaker
+from service.adapters.system.room import room_of
 from service.config.control import ControlSettings
 from service.domain.access.caller import Role, User
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
@@ -56,6 +57,7 @@ from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
 from service.web.machines.closures import PageClosures, create_closing
+from service.web.metrics import Metrics
 from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks, origins_of
 from service.web.review.webhooks import create_webhooks
@@ -68,6 +70,7 @@ from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from fastapi import APIRouter, FastAPI, Request
 
@@ -86,6 +89,7 @@ def create_app() -> FastAPI:
     plane = build_control(settings)
     registry, is_public = CollectorRegistry(), settings.read == "public"
     public = plane.reading.seen_by(None)
+    registry.register(Metrics(public, version("benchgate"), partial(room_of, _directories(settings))))
     health = HealthCheck(
         public,
         _patience(settings, plane),
@@ -136,6 +140,12 @@ def create_app() -> FastAPI:
     gc.collect()
     gc.freeze()
     return app
+
+
+def _directories(settings: ControlSettings) -> dict[str, Path]:
+    """Return the directories of the control plane; artifacts may be elsewhere."""
+    has_own = "://" not in settings.artifacts
+    return {"home": settings.home} | ({"artifacts": settings.artifacts_path} if has_own else {})
 
 
 def _patience(settings: ControlSettings, plane: Control) -> Patience:

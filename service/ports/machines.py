@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from service.domain.machines.closures import Closing, Closure
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.runs.health import SILENT_AFTER
 from service.domain.values.identity import BuildName
 from service.ports.building import Binaries
 
@@ -161,6 +162,16 @@ class Closures(Protocol):
         """List the hosts that have machines of a pool, by name."""
 
 
+class MachineState(StrEnum):
+    """Whether a machine takes builds, and what keeps it from that; the lowest that applies counts."""
+
+    FREE = auto()
+    HINDERED = auto()  # by an obstacle, such as other work; it may take builds that compare nothing
+    BUSY = auto()  # a build runs on its host
+    SILENT = auto()
+    DRAINED = auto()  # its host is closed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """A machine and the build that it holds now; machines of one ``host`` share its CPUs."""
@@ -184,6 +195,16 @@ class Machine:
     def closed_by(self, now: datetime) -> str:
         """Name the operator who closed its host; empty if it takes builds now."""
         return self.closure.closed_by if self.closure and self.closure.is_current(now) else ""
+
+    def state(self, now: datetime) -> MachineState:
+        """Return its state at a moment of the database's clock."""
+        if self.closed_by(now):
+            return MachineState.DRAINED
+        if now - self.last_seen_at > SILENT_AFTER:
+            return MachineState.SILENT
+        if self.build or self.is_busy:
+            return MachineState.BUSY
+        return MachineState.HINDERED if self.obstacle else MachineState.FREE
 
     def is_gone(self, now: datetime) -> bool:
         """Return whether it was probably switched off: it has not reported in :data:`GONE_DAYS`."""

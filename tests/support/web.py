@@ -47,6 +47,7 @@ from service.web.failures.changes import PageKnownChanges, create_known_changes
 from service.web.failures.patterns import PagePatterns, create_patterns
 from service.web.health import create_health
 from service.web.machines.closures import PageClosures, create_closing
+from service.web.metrics import Metrics
 from service.web.review.actions import PageActions, create_actions
 from service.web.review.checks import create_gerrit_checks
 from service.web.review.webhooks import create_webhooks
@@ -110,7 +111,7 @@ def build_app(
             raise NotFound("the log is gone")
         yield (logs or {})[key]
 
-    registry, tokens = CollectorRegistry(), tokens or MemoryTokens()
+    registry, tokens = _registry(reading), tokens or MemoryTokens()
     access, offers = access or Callers().access(), offers or ActionOffers(RecentAnswers({}))
     store = store or MemoryStore()
     actions, closures = PageActions(store, offers, lambda _: reading), PageClosures(store)
@@ -143,6 +144,12 @@ def build_app(
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)
+
+
+def _registry(reading: Reading) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(Metrics(reading, "0.1.0", lambda: {"home": (40, 100)}))
+    return registry
 
 
 def _sign_in(access: Access) -> APIRouter:
@@ -216,7 +223,7 @@ def build_pages(
     overview: Overview = NO_OVERVIEW,
 ) -> FastAPI:
     """The pages and the health routes alone, which are put together in a third of the time."""
-    registry = CollectorRegistry()
+    registry = _registry(reading)
     moments = chain([0.0], repeat(uptime.total_seconds()))  # of the start, and of all reports
     health = HealthCheck(reading, checks=checks, clock=lambda: next(moments))
     routers = [

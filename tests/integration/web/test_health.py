@@ -130,24 +130,6 @@ def test_readyz_publishes_these_facts_and_no_others() -> None:
     }
 
 
-def test_the_facts_are_metrics() -> None:
-    state = healthy(unsent_reviews=2, queues=(PoolQueue("perf", 4, NOW - HOUR, NOW),))
-    metrics = call(build_pages(FakeReading(state=state)), "GET", "/metrics").text
-    assert "benchgate_unsent_reviews 2.0" in metrics
-    assert 'benchgate_queued_builds{pool="perf"} 4.0' in metrics
-    assert 'benchgate_oldest_build_seconds{pool="perf"} 3600.0' in metrics
-
-
-def test_parts_without_a_frequent_heartbeat_are_no_pulse_and_a_backup_has_its_age() -> None:
-    parts = ("schedule", "visibility", "prune", "backup")
-    state = healthy(heartbeats=tuple(Heartbeat(part, NOW - HOUR) for part in parts))
-    metrics = call(build_pages(FakeReading(state=state)), "GET", "/metrics").text
-    assert [line for line in metrics.splitlines() if line.startswith("benchgate_pulse_seconds")] == [
-        'benchgate_pulse_seconds{part="schedule"} 3600.0'
-    ]
-    assert "benchgate_backup_seconds 3600.0" in metrics
-
-
 def test_without_public_pages_a_probe_gets_the_status_alone() -> None:
     reading = FakeReading(state=healthy(failing_steps=(FailingStep(Step.PLAN, "7", 3, "no route", NOW),)))
     router = create_health(reading, CollectorRegistry(), is_public=False)
