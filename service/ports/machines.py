@@ -163,7 +163,7 @@ class Closures(Protocol):
 
 
 class MachineState(StrEnum):
-    """Whether a machine takes builds, and what keeps it from that; the lowest that applies counts."""
+    """State of a machine: free, or what keeps it from builds; the lowest that applies counts."""
 
     FREE = auto()
     HINDERED = auto()  # by an obstacle, such as other work; it may take builds that compare nothing

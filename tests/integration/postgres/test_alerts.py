@@ -1,0 +1,153 @@
+"""Break each part of a site once, and see that Prometheus' rules fire its alert, and no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.reading import PostgresReading
+from service.domain.runs.states import RunState
+from service.domain.wording.build_causes import unfit
+from service.web.application import assemble
+from service.web.health import create_health
+from service.web.metrics import Metrics
+from tests.integration.postgres.ended import end_build
+from tests.integration.postgres.site import PostgresSite
+from tests.support.access.callers import Callers
+from tests.support.promtool import complaint_about
+from tests.support.web import call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from service.ports.reading import Reading
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def site(database: Database) -> PostgresSite:
+    """A site that works: a machine, a build that waits for it, another that passed, and fresh heartbeats."""
+    site = PostgresSite(database)
+    site.add_change()
+    site.add_machine("perf-01")
+    site.add_build(site.add_run(state=RunState.RUNNING), result=None)
+    end_build(site)
+    for part in ("schedule", "reconcile", "backup", "prune"):
+        database.change("INSERT INTO pulse (part, beat_at) VALUES (:part, now())", part=part)
+    database.change("UPDATE build SET created_at = now() WHERE state = 'queued'")
+    return site
+
+
+def scrape(reading: Reading, free: int = 50) -> str:
+    """Ask the application for its metrics; of 100 bytes of the disk, some are free."""
+    registry = CollectorRegistry()
+    registry.register(Metrics(reading, "1.0", lambda: {"home": (free, 100)}))
+    app = assemble([create_health(reading, registry)], access=Callers().access(), version="1.0")
+    return call(app, "GET", "/metrics").text
+
+
+def age(part: str, ago: str) -> Callable[[PostgresSite], None]:
+    return lambda site: site.database.change(
+        "UPDATE pulse SET beat_at = now() - cast(:ago AS interval) WHERE part = :part", part=part, ago=ago
+    )
+
+
+def leave_an_event(site: PostgresSite) -> None:
+    site.database.change(
+        """INSERT INTO event (instance, digest, type, body, received_at)
+           VALUES ('gerrit', '1', 'patchset-created', '{}', now() - interval '5 minutes')"""
+    )
+
+
+def leave_a_review(site: PostgresSite) -> None:
+    site.database.change(
+        "INSERT INTO outbox (kind, payload, created_at) VALUES ('review', '{}', now() - interval '1 hour')"
+    )
+
+
+def drain(site: PostgresSite) -> None:
+    site.database.change("INSERT INTO closure (host, reason, closed_by) VALUES ('perf-01', 'disk', 'Ada')")
+
+
+def let_a_build_wait(site: PostgresSite) -> None:
+    site.database.change("UPDATE build SET created_at = now() - interval '3 hours' WHERE state = 'queued'")
+
+
+def silence_one_of_two_machines(site: PostgresSite) -> None:
+    site.add_machine("perf-02")
+    site.database.change(
+        "UPDATE machine SET last_seen_at = now() - interval '5 minutes' WHERE name = 'perf-02'"
+    )
+
+
+def give_a_step_up(site: PostgresSite) -> None:
+    site.fail_to_plan(1, 8)
+    site.database.change("UPDATE setback SET is_dead = true")
+
+
+def fail_by_infrastructure(site: PostgresSite) -> None:
+    for _ in range(3):
+        end_build(site, "infrastructure failure", causes=["the machine stopped responding 3 times"])
+
+
+def lose_the_sandbox(site: PostgresSite) -> None:
+    end_build(site, "infrastructure failure", causes=[unfit(OSError("user namespaces are forbidden"))])
+
+
+def calibrate_with(logs: list[float], verdict: str) -> Callable[[PostgresSite], None]:
+    def calibrate(site: PostgresSite) -> None:
+        for _ in range(4):
+            site.add_session("perf-01", "BM_a")
+        site.database.change("UPDATE run SET pool = 'perf', machine = 'perf-01' WHERE kind = 'calibration'")
+        site.database.change(
+            "UPDATE evidence SET logs = :logs, verdict = :verdict", logs=logs, verdict=verdict
+        )
+
+    return calibrate
+
+
+BREAK: Final[dict[str, Callable[[PostgresSite], None]]] = {
+    "BenchgateEventsWaiting": leave_an_event,
+    "BenchgateReviewsUnsent": leave_a_review,
+    "BenchgatePoolTakesNoBuilds": drain,
+    "BenchgateQueueOld": let_a_build_wait,
+    "BenchgateMachineSilent": silence_one_of_two_machines,
+    "BenchgateStepGaveUp": give_a_step_up,
+    "BenchgatePartSilent": age("reconcile", "1 hour"),
+    "BenchgateInfrastructureFailures": fail_by_infrastructure,
+    "BenchgateMachineUnfit": lose_the_sandbox,
+    "BenchgateFalseAlarms": calibrate_with([0.001, -0.001], "slower"),
+    "BenchgateNoisy": calibrate_with([0.03, -0.03], "same"),
+    "BenchgateBackupOld": age("backup", "3 days"),
+    "BenchgatePruneOld": age("prune", "2 days"),
+}
+
+
+def test_no_alert_fires_while_a_site_works(site: PostgresSite, tmp_path: Path) -> None:
+    assert complaint_about(scrape(site.reading), set(), tmp_path) == ""
+
+
+@pytest.mark.parametrize("alert", BREAK)
+def test_what_breaks_fires_its_alert_and_no_other(site: PostgresSite, alert: str, tmp_path: Path) -> None:
+    BREAK[alert](site)
+    assert complaint_about(scrape(site.reading), {alert}, tmp_path) == ""
+
+
+def test_a_full_disk_fires_its_alert(site: PostgresSite, tmp_path: Path) -> None:
+    text = scrape(site.reading, free=9)
+    assert complaint_about(text, {"BenchgateDiskNearlyFull"}, tmp_path) == ""
+
+
+def test_a_database_that_does_not_answer_fires_its_alert(tmp_path: Path) -> None:
+    away = PostgresReading(make_engine("postgresql+psycopg://nobody@127.0.0.1:1/none"))
+    assert complaint_about(scrape(away), {"BenchgateNoDatabase"}, tmp_path) == ""
+
+
+def test_a_web_part_that_does_not_answer_fires_its_alert(tmp_path: Path) -> None:
+    assert complaint_about("", {"BenchgateMetricsMissing"}, tmp_path) == ""
