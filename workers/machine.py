@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import cache
 
 import structlog
@@ -10,6 +11,7 @@ from celery.signals import worker_shutting_down
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
 from service.config.machine import MachineSettings
+from service.domain.values.errors import Transient
 from service.ports.machines import Upcoming
 from service.ports.runs.queue import Task
 from service.steps.machines.execute import execute_build
@@ -52,8 +54,10 @@ def execute_task(entity: int) -> None:
         return
     clear_contextvars()
     bind_contextvars(build=claimed.name, attempt=claimed.attempt)
-    log.info("build.claimed", hint=entity)
     try:
+        with suppress(Transient):  # the build needs no names
+            bind_contextvars(**claimed.asked_by())
+        log.info("build.claimed", hint=entity)
         host = plane.host_for(str(claimed.spec.get("instance", "")))
         execution = execute_build(claimed, host, plane.progress, _draining.is_set)
         log.info("build.executed", outcome=execution.outcome if execution else "returned")

@@ -32,6 +32,16 @@ class Lease(Protocol):
         """Report how far the phase is, with the next renewal: it may change many times in a second."""
 
 
+class Asked(Protocol):
+    """A build that somebody waits for."""
+
+    def asked_by(self) -> Mapping[str, Any]:
+        """Return the newest ``run`` that waits for the build, its ``change`` and ``patch_set``, for logs.
+
+        The last two are None for a merged commit. Empty on a developer's machine, and once the lease is lost.
+        """
+
+
 class BuildOutput(Protocol):
     """The output of a build so far.
 
@@ -103,7 +113,7 @@ class Worklist(Protocol):
         """Send a heartbeat. ``obstacle`` keeps the machine from taking work; None: as reported before."""
 
 
-class Claimed(Lease, PairLog, Binaries, Protocol):
+class Claimed(Lease, Asked, PairLog, Binaries, Protocol):
     """A claimed build, with everything that its machine may do to it."""
 
     @property

@@ -16,6 +16,8 @@ from service.web.access.authenticate import add_headers
 from service.web.problems import answered, unhandled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LOG = structlog.get_logger(__name__)
@@ -37,6 +39,7 @@ UPLOADS: Final = re.compile(r"/api/v1/artifacts/[^/]+/[^/]+")
 # These routes read bodies themselves, up to limits of their own; the others take events and results of tests.
 _OWN_LIMIT: Final = re.compile(rf"/webhooks/.*|/api/v1/builds/[^/]+/[^/]+/tests|{UPLOADS.pattern}")
 _TOO_LARGE: Final = f"the body of a request has at most {_MOST_BYTES >> 10} KiB"
+_NAMES: Final = {"run_id": "run", "change": "change", "patch_set": "patch_set"}  # of the routes, and in logs
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
@@ -88,7 +91,8 @@ class Guard:
             # Without the path, which may hold a secret.
             _LOG.warning("request.aborted", request_id=request_id, method=scope["method"])
         except Exception:
-            _LOG.exception("request.failed", request_id=request_id, method=scope["method"])
+            named = _named(inner.get("path_params", {}))
+            _LOG.exception("request.failed", request_id=request_id, method=scope["method"], **named)
             if is_started:
                 raise
             answer = unhandled(Request(scope))
@@ -106,6 +110,12 @@ class Guard:
             headers["Content-Security-Policy"] = _POLICY.format(style=style, framers="*")
             del headers["X-Frame-Options"]
         return headers
+
+
+def _named(found: Mapping[str, object]) -> dict[str, str]:
+    """Return the run, build, change and patch set that the address of a request names, for logs."""
+    named = {label: str(found[name]) for name, label in _NAMES.items() if name in found}
+    return named | ({"build": f"{found['job']}/{found['number']}"} if {"job", "number"} <= set(found) else {})
 
 
 def _announces_too_much(scope: Scope) -> bool:

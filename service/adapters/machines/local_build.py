@@ -47,6 +47,10 @@ class LocalBuild(Claimed):
     def spec(self) -> Mapping[str, Any]:
         return self._spec.to_mapping()
 
+    @override
+    def asked_by(self) -> Mapping[str, Any]:
+        return {}
+
     @property
     @override
     def seed(self) -> str:

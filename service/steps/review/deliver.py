@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from structlog.contextvars import bind_contextvars
 
 from service.domain.review.change import Change, Posted, PostedMessage, Review
 from service.domain.review.vote_override import held_votes, lost_votes, not_removed
@@ -25,7 +24,7 @@ from service.domain.wording.delivery import (
     withheld,
 )
 from service.ports.runs.decisions import ReviewState
-from service.steps.runs.log_context import name_of
+from service.steps.runs.log_context import bind_change, bind_review
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -53,10 +52,10 @@ def deliver_reviews(store: Store, upkeep: Delivery, server: ReviewServer) -> int
         with store.exclusive(f"review {due.review.change.instance}/{due.review.change.number}") as is_ours:
             if not is_ours:
                 continue
-            bind_contextvars(change=name_of(due.review.change), revision=due.review.revision)
+            bind_review(due.review)
             try:
                 if _deliver(store, upkeep, server, due):
-                    _LOG.info("review.posted", review=due.review.marker, labels=dict(due.review.labels))
+                    _LOG.info("review.posted", labels=dict(due.review.labels))
                     posted += 1
                 failures = 0
             except Transient as error:
@@ -82,6 +81,7 @@ def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueRevie
                 note = NOT_REVIEWED  # a look at the change revives the review when that is over
             upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, note)
             return False
+        bind_change(change.key, change.current.number)
         messages = server.messages(review.change)
         if any(_is_ours(message, review.marker, server) for message in messages):
             _settle_posted(store, upkeep, server, due)

@@ -12,6 +12,7 @@ from service.domain.wording.refusals import CHANGE_GONE, moved
 from service.steps.review.record_comments import record_comments
 from service.steps.review.record_visibility import record_change
 from service.steps.review.recover_vote import recover_vote
+from service.steps.runs.log_context import bind_change
 from service.steps.runs.new_run import check_of, run_of, start_run
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
     no reader sees it any more.
     """
     try:
+        bind_change(key)
         change = server.change(key)
+        bind_change(change.key, change.current.number)
         # Read after the change, so that no message on the fetched patch set is missing.
         messages = server.messages(change.key) if change.is_open else ()
         account = server.account

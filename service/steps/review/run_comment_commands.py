@@ -25,6 +25,7 @@ from service.domain.values.text import literal
 from service.domain.wording import replies
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.apply_override import accept_benchmarks, override_builds, override_of, undo_overrides
+from service.steps.runs.log_context import bind_change
 from service.steps.runs.measure_longer import measure_longer
 from service.steps.runs.new_run import check_of, start_run
 from service.steps.runs.rerun import recheck
@@ -78,6 +79,7 @@ def run_comment_commands(
 def _run_commands(
     store: Store, server: ReviewServer, source: Source, links: Links, comment: ReviewComment
 ) -> None:
+    bind_change(comment.change, comment.patch_set)
     change = server.change(comment.change)
     try:
         source.fetch(change.project, f"refs/heads/{change.branch}")

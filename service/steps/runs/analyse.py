@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import structlog
 
 from service.domain.building.spec import BuildSpec
 from service.domain.runs.machine_report import BuildEnd
@@ -14,6 +16,7 @@ from service.ports.failures.storing import BuildFailures
 from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import with_configured
 from service.steps.runs.judge_compared import judge_compared
+from service.steps.runs.log_context import bind_build
 from service.steps.runs.note_lost_tests import note_lost_tests
 from service.steps.runs.store_tests import store_tests
 
@@ -22,9 +25,13 @@ if TYPE_CHECKING:
     from service.ports.store import Store, Transaction
     from service.steps.failures.configured_failures import Search
 
+_LOG: Final = structlog.get_logger(__name__)
+
 
 def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | None = None) -> None:
     """Finish a build that a machine executed; do nothing for any other build."""
+    with store.transaction() as tx:
+        bind_build(tx.builds.lock(build_id))
     if (report := with_configured(store, artifacts, build_id, search)) is None:
         return
     with store.transaction() as tx:
@@ -77,5 +84,7 @@ def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
     """Finish a build, store its failures, and queue the vote of each run that waits for it."""
     if end.failures or end.is_cut or end.cleared:
         tx.failures.store_failures(build_id, BuildFailures(end.failures, end.is_cut), end.cleared)
-    for run_id in tx.builds.finish(build_id, end.outcome, end.causes, end.blamed, end.notes):
+    runs = tx.builds.finish(build_id, end.outcome, end.causes, end.blamed, end.notes)
+    _LOG.info("build.finished", id=build_id, outcome=end.outcome, runs=list(runs))
+    for run_id in runs:
         tx.outbox.queue_task(Task.VOTE, run_id)

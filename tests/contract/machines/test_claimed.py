@@ -56,6 +56,13 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Claimed]:
                 yield held
 
 
+class TestAsked:
+    def test_what_waits_for_a_build_has_a_run_a_change_and_a_patch_set_or_is_unknown(
+        self, build: Claimed
+    ) -> None:
+        assert set(build.asked_by()) in ({"run", "change", "patch_set"}, set())
+
+
 class TestPairLog:
     def test_pairs_come_in_order_of_variant_and_number(self, build: Claimed) -> None:
         pairs = [PairRecord(0, b"a"), PairRecord(1, b"b"), PairRecord(0, b"c", 1)]

@@ -236,6 +236,9 @@ class MemoryClaimed:
     log: bytes = b""
     releases: list[float] = field(default_factory=list)
 
+    def asked_by(self) -> Mapping[str, Any]:
+        return {}
+
     def watch(self) -> None:
         self._hold()
         if self.fault is not None:

@@ -14,10 +14,12 @@ from service.domain.runs.health import VISIBILITY, part_of
 from service.domain.values.errors import Transient
 from service.domain.values.identity import ChangeKey
 from service.ports.failures.bugs import Bug
+from service.ports.runs.decisions import ReviewState
 from service.ports.runs.queue import Task, reconciliation
 from tests.support.failures.notes import MemoryBugNotes
 from tests.support.failures.tracker import FakeBugTracker
 from tests.support.fakes import FakeReviewServer
+from tests.support.log_lines import line_of
 from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, LINKS, change_at
 from workers.app import app
@@ -257,3 +259,20 @@ def test_counts_are_posted_on_bugs_only_if_the_settings_allow_it(
     run_step(Task.READ_BUGS, 0)
     assert plane.bug_notes.noted_bug("MB-1") == found
     assert len(plane.bugs.comments) == comments
+
+
+def test_an_event_that_cannot_be_handled_names_its_change_and_patch_set(plane: Plane) -> None:
+    plane.server.broken.add(KEY)
+    with plane.store.transaction() as tx:
+        event = tx.events.add(KEY.instance, b"d", "patchset-created", KEY.number, b"")
+    line = line_of("step.postponed", lambda: run_step(Task.HANDLE_EVENT, event))
+    assert (line["change"], line["patch_set"]) == (f"{KEY.instance}~{KEY.number}", 1)
+
+
+def test_a_posted_review_names_its_run_change_and_patch_set(plane: Plane) -> None:
+    with plane.store.transaction() as tx:
+        message = "Build Failed\n\nhttps://bench.example.com/runs/12#v3"
+        tx.outbox.queue_review("run/12/decision/3", Review(KEY, "patch1", message))
+    plane.store.settle_review(1, ReviewState.DEAD)
+    line = line_of("review.posted", lambda: run_step(Task.DELIVER, 0))
+    assert (line["run"], line["change"], line["patch_set"]) == (12, f"{KEY.instance}~{KEY.number}", 1)

@@ -2,11 +2,20 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.domain.runs.machine_report import MachineReport
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import Transient
 from service.ports.machines import Upcoming
+from tests.support.building.build_host import MemoryClaimed
+from tests.support.log_lines import line_of
 from workers import machine as tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STOLEN = "30% of its CPU time is stolen by its host"
 
@@ -19,6 +28,8 @@ class HinderedMachine:
     hindered_by: str = ""
     seen: list[str | None] = field(default_factory=list)
     claims: list[bool] = field(default_factory=list)
+    progress: None = None
+    build: MemoryClaimed | None = None
     looks: int = 0
 
     @property
@@ -35,8 +46,12 @@ class HinderedMachine:
     def peek(self) -> Upcoming:
         return self.upcoming
 
-    def claim(self, *, may_measure: bool) -> None:
+    def claim(self, *, may_measure: bool) -> MemoryClaimed | None:
         self.claims.append(may_measure)
+        return self.build
+
+    def host_for(self, instance: str) -> None:
+        pass
 
 
 @pytest.fixture
@@ -101,3 +116,26 @@ def test_builds_that_run_on_the_host_already_are_no_obstacle(
     assert machine.seen == [STOLEN, "", ""]
     assert machine.looks == 1
     assert machine.claims == [False, False]
+
+
+class Asked(MemoryClaimed):
+    def asked_by(self) -> Mapping[str, Any]:
+        if self.is_lost:
+            raise Transient("the database restarts")
+        return {"run": 12, "change": "gerrit~7", "patch_set": 1}
+
+
+@pytest.mark.parametrize(
+    ("is_away", "named"), [(False, {"run": 12, "change": "gerrit~7", "patch_set": 1}), (True, {})]
+)
+def test_the_lines_of_a_build_name_what_it_was_made_for_if_the_database_tells(
+    machine: HinderedMachine, monkeypatch: pytest.MonkeyPatch, *, is_away: bool, named: Mapping[str, Any]
+) -> None:
+    monkeypatch.setattr(tasks, "execute_build", lambda *_: MachineReport(Outcome.PASSED))
+    machine.build = Asked(is_lost=is_away)
+    line = line_of("build.executed", lambda: tasks.execute_task(1))
+    assert {name: line.get(name) for name in ("build", "outcome", *named)} == {
+        "build": "perf/1",
+        "outcome": Outcome.PASSED,
+        **named,
+    }

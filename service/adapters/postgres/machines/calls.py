@@ -45,6 +45,7 @@ _FUNCTIONS: Final = {
     "peek": _function("peek", name=CleanText),
     "claim": _function("claim", name=CleanText, seconds=None, may_measure=None),
     "renew": _function("renew", **_LEASE, seconds=None, phase=CleanText),
+    "asked_by": _function("asked_by", **_LEASE),
     "find_binary": _function("find_binary", **_LEASE, digest=CleanText),
     "keep_binary": _function(
         "keep_binary", **_LEASE, digest=CleanText, artifact=CleanText, manifest=CleanJson

@@ -149,6 +149,11 @@ class ClaimedBuild(Claimed):
     def seed(self) -> str:
         return str(self._row.seed or "")
 
+    @override
+    def asked_by(self) -> Mapping[str, Any]:
+        rows = self._call("asked_by")
+        return rows[0]._asdict() if rows else {}
+
     @property
     @override
     def attempt(self) -> int:

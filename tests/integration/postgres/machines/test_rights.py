@@ -27,6 +27,7 @@ CALLABLE = {
     "machine.claim(text,double precision)",
     "machine.claim(text,double precision,boolean)",
     "machine.renew(bigint,bigint,double precision,text)",
+    "machine.asked_by(bigint,bigint)",
     "machine.find_binary(bigint,bigint,text)",
     "machine.keep_binary(bigint,bigint,text,text,jsonb)",
     "machine.fix_listing(bigint,bigint,jsonb)",

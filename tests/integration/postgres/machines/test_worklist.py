@@ -54,6 +54,23 @@ def test_a_machine_gets_the_builds_of_its_pool_by_priority(store: PostgresStore,
     assert database.rows("SELECT state, machine FROM build WHERE job = 'soon'") == [("running", "perf-01")]
 
 
+def test_a_machine_learns_the_newest_run_that_waits_for_its_build(
+    store: PostgresStore, database: Database
+) -> None:
+    queue(store, named("perf"))
+    with claimed(worklist(database)) as build:
+        first = build.asked_by()
+        assert first == {"run": 1, "change": "review~7", "patch_set": 1}
+        database.change(
+            """WITH merged AS (INSERT INTO run (kind, state, instance, project, branch, revision)
+                   VALUES ('post-submit', 'running', 'gerrit', 'kv', 'master', 'c1') RETURNING id)
+               INSERT INTO run_build (run_id, job, build_id, position) SELECT id, 'perf', 1, 0 FROM merged"""
+        )
+        assert build.asked_by() == {"run": 2, "change": None, "patch_set": None}
+        database.change("UPDATE lease SET token = token + 1")
+        assert build.asked_by() == {}
+
+
 def test_a_build_is_claimed_by_one_of_many_machines(store: PostgresStore, database: Database) -> None:
     queue(store, *(named(f"job{number}") for number in range(5)))
     machines = [worklist(database, f"perf-{number:02}") for number in range(8)]

@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from structlog.contextvars import merge_contextvars
-from structlog.testing import capture_logs
 
 from service.domain.failures.failure import FailureKind, failure_of
 from service.domain.review.change import ChangeStatus, PatchSetKind
@@ -17,6 +15,7 @@ from service.domain.trunk.regression import GateSaid, RegressionState, Weight
 from service.domain.values.identity import BuildName, RunKind
 from service.ports.failures.storing import BuildFailures
 from service.ports.runs.runs import NewRun
+from tests.support.log_lines import line_of
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
 from tests.support.store_samples import named, start
@@ -59,12 +58,18 @@ def finish(farm: Farm, *outcomes: Outcome) -> None:
 def test_the_log_line_of_a_decision_names_run_change_and_patch_set(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     finish(farm, Outcome.FAILED)
-    with capture_logs(processors=[merge_contextvars]) as lines:
-        farm.service.vote()
+    line = line_of("run.decided", farm.service.vote)
 
-    (line,) = [line for line in lines if line["event"] == "run.decided"]
     assert (line["run"], line["change"], line["patch_set"]) == (1, f"{KEY.instance}~{KEY.number}", 1)
     assert (line["vote"], line["decision"]) == (-1, 1)
+
+
+def test_the_log_line_of_an_analysed_build_names_its_runs_change_and_patch_set(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    farm.report(MachineReport(Outcome.FAILED, ("a reason",)), 1)
+    line = line_of("build.finished", lambda: farm.analyse(1))
+    assert (line["build"], line["runs"], line["outcome"]) == ("perf/1", [1], Outcome.FAILED)
+    assert (line["change"], line["patch_set"]) == (f"{KEY.instance}~{KEY.number}", 1)
 
 
 def test_a_finished_run_is_decided_and_its_review_queued(tmp_path: Path) -> None:
