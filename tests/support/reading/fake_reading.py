@@ -12,7 +12,6 @@ from typing_extensions import override
 from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change_search import EVERY_CHANGE
-from service.domain.runs.activity import Activity
 from service.domain.runs.health import PoolQueue
 from service.domain.runs.states import BuildState
 from service.domain.runs.vote import Result
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.review.change_search import ChangeSearch
+    from service.domain.runs.activity import Activity
     from service.domain.runs.health import Condition
     from service.domain.runs.retention import StoredSize
     from service.ports.machines import Machine
