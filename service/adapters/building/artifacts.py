@@ -11,16 +11,14 @@ from typing_extensions import override
 
 from service.adapters.building.compressed import (
     CompressedArtifacts,
-    Damaged,
-    Inflation,
+    IncomingFile,
     checked_key,
     translated,
 )
-from service.domain.values.errors import BadInput
-from service.ports.building import LARGEST_ARTIFACT, ArtifactStore, IncomingArtifact, KeptArtifact
+from service.ports.building import ArtifactStore, IncomingArtifact, KeptArtifact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 _SUFFIX: Final = ".gz"
@@ -81,7 +79,7 @@ class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
 
     @override
     def receive(self, key: str) -> IncomingArtifact:
-        return _IncomingFile(checked_key(key), self._aside(), self._publish)
+        return IncomingFile(checked_key(key), self._aside(), self._publish)
 
     @override
     def packed(self, key: str) -> BinaryIO:
@@ -105,49 +103,6 @@ class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
         unfinished.replace(place)
         for directory in (place.parent, place.parent.parent, self._root):
             _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
-
-
-class _IncomingFile(IncomingArtifact):
-    """A file that grows aside, and is decompressed meanwhile."""
-
-    def __init__(self, key: str, path: Path, publish: Callable[[Path, str], None]) -> None:
-        self._key = key
-        self._path = path
-        self._publish = publish
-        self._inflation = Inflation(key, LARGEST_ARTIFACT)
-        self._left = LARGEST_ARTIFACT
-        with translated(str(path.parent)):
-            self._file = path.open("xb")
-
-    @override
-    def take(self, data: bytes) -> None:
-        self._left -= len(data)
-        if self._left < 0:
-            raise BadInput(f"has more than {LARGEST_ARTIFACT >> 30} GiB", f"artifact {self._key}")
-        try:
-            for _ in self._inflation.feed(data):
-                pass
-        except Damaged as error:
-            raise BadInput(str(error), f"artifact {self._key}") from error
-        with translated(str(self._path.parent)):
-            self._file.write(data)
-
-    @override
-    def publish(self) -> None:
-        try:
-            self._inflation.finish()
-        except Damaged as error:
-            raise BadInput(str(error), f"artifact {self._key}") from error
-        with translated(str(self._path.parent)):
-            self._file.close()
-            self._publish(self._path, self._key)
-
-    @override
-    def close(self) -> None:
-        with suppress(OSError):  # the buffered rest does not fit on the disk
-            self._file.close()
-        with translated(str(self._path.parent)):
-            self._path.unlink(missing_ok=True)
 
 
 def _sync(path: Path, flags: int) -> None:

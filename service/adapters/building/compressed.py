@@ -18,7 +18,7 @@ from typing_extensions import override
 from service.adapters.system.untrusted_file import open_output
 from service.domain.measuring.pair_record import RECORD_BYTES
 from service.domain.values.errors import BadInput, NotFound, Permanent, Transient
-from service.ports.building import Artifacts
+from service.ports.building import LARGEST_ARTIFACT, Artifacts, IncomingArtifact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,6 +165,55 @@ class CompressedArtifacts(Artifacts):
             with suppress(FileNotFoundError):  # another process removed it
                 if path.stat().st_mtime < oldest:
                     path.unlink()
+
+
+class IncomingFile(IncomingArtifact):
+    """A transfer into a file aside, which is decompressed and checked meanwhile.
+
+    Args:
+        key: the SHA-256 of the original bytes.
+        path: the file, which does not exist yet.
+        publish: stores the complete file under the key.
+    """
+
+    def __init__(self, key: str, path: Path, publish: Callable[[Path, str], None]) -> None:
+        self._key = key
+        self._path = path
+        self._publish = publish
+        self._inflation = Inflation(key, LARGEST_ARTIFACT)
+        self._left = LARGEST_ARTIFACT
+        with translated(str(path.parent)):
+            self._file = path.open("xb")
+
+    @override
+    def take(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left < 0:
+            raise BadInput(f"has more than {LARGEST_ARTIFACT >> 30} GiB", f"artifact {self._key}")
+        try:
+            for _ in self._inflation.feed(data):
+                pass
+        except Damaged as error:
+            raise BadInput(str(error), f"artifact {self._key}") from error
+        with translated(str(self._path.parent)):
+            self._file.write(data)
+
+    @override
+    def publish(self) -> None:
+        try:
+            self._inflation.finish()
+        except Damaged as error:
+            raise BadInput(str(error), f"artifact {self._key}") from error
+        with translated(str(self._path.parent)):
+            self._file.close()
+            self._publish(self._path, self._key)
+
+    @override
+    def close(self) -> None:
+        with suppress(OSError):  # the buffered rest does not fit on the disk
+            self._file.close()
+        with translated(str(self._path.parent)):
+            self._path.unlink(missing_ok=True)
 
 
 def checked_key(key: str) -> str:

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from service.adapters.building.artifacts import DirectoryArtifacts, _IncomingFile
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.building.compressed import IncomingFile
 from service.web.building.artifacts import MOST_UPLOADS
 from service.web.request_deadline import DeadlineProtocol
 from tests.support.building.served_artifacts import OTHER, TOKEN, holders_of_machines, served
@@ -252,14 +253,14 @@ def test_a_token_sends_few_artifacts_at_once_whatever_machine_it_names(
 def test_the_uploads_of_one_token_leave_a_turn_to_those_of_others(
     address: str, client: httpx.Client, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_over, other, take = threading.Event(), b"of another machine", _IncomingFile.take
+    is_over, other, take = threading.Event(), b"of another machine", IncomingFile.take
 
-    def take_for_long(self: _IncomingFile, data: bytes) -> None:
+    def take_for_long(self: IncomingFile, data: bytes) -> None:
         if self._key == KEY:
             is_over.wait(20)
         take(self, data)
 
-    monkeypatch.setattr(_IncomingFile, "take", take_for_long)
+    monkeypatch.setattr(IncomingFile, "take", take_for_long)
     with ExitStack() as stack:
         first = [stack.enter_context(begun(address, PACKED)) for _ in range(MOST_UPLOADS)]
         assert eventually(lambda: len(stored(root)) == MOST_UPLOADS)
