@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 
 from typing_extensions import override
 
 from service.adapters.building.compressed import (
+    MARK,
+    SUFFIX,
     CompressedArtifacts,
     IncomingFile,
     checked_key,
+    place_of,
     translated,
 )
 from service.ports.building import ArtifactStore, IncomingArtifact, KeptArtifact
@@ -20,9 +23,6 @@ from service.ports.building import ArtifactStore, IncomingArtifact, KeptArtifact
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-_SUFFIX: Final = ".gz"
-_MARK: Final = ".benchgate-site"
 
 
 class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
@@ -56,14 +56,14 @@ class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
     @override
     def listed(self, prefix: str) -> Iterator[KeptArtifact]:
         with translated(str(self._root)):
-            for path in self._root.glob(f"{prefix[:2]:?<2}/{prefix[2:4]:?<2}/{prefix}*{_SUFFIX}"):
+            for path in self._root.glob(f"{prefix[:2]:?<2}/{prefix[2:4]:?<2}/{prefix}*{SUFFIX}"):
                 with suppress(FileNotFoundError):  # deleted meanwhile
                     facts = path.stat()
-                    yield KeptArtifact(path.name.removesuffix(_SUFFIX), facts.st_mtime, facts.st_size)
+                    yield KeptArtifact(path.name.removesuffix(SUFFIX), facts.st_mtime, facts.st_size)
 
     @override
     def mark(self, site: str) -> None:
-        unfinished, place = self._aside(), self._root / _MARK
+        unfinished, place = self._aside(), self._root / MARK
         with translated(str(place)):
             unfinished.write_text(site, encoding="utf-8")
             _sync(unfinished, os.O_RDWR)
@@ -72,7 +72,7 @@ class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
 
     @override
     def marked(self) -> str:
-        place = self._root / _MARK
+        place = self._root / MARK
         with translated(str(place)), suppress(FileNotFoundError):
             return place.read_text(encoding="utf-8", errors="replace").strip()
         return ""
@@ -87,7 +87,7 @@ class DirectoryArtifacts(CompressedArtifacts, ArtifactStore):
             return self._open(checked_key(key))
 
     def _place(self, key: str) -> Path:
-        return self._root / checked_key(key)[:2] / key[2:4] / f"{key}{_SUFFIX}"
+        return self._root / place_of(key)
 
     @override
     def _open(self, key: str) -> BinaryIO:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LEVEL: Final = 6  # higher levels hardly make programs smaller, and take three times as long
 STALE_SECONDS: Final = 24 * 3600.0  # no write pauses that long
 CHUNK_BYTES: Final = 1 << 20
+MARK: Final = ".benchgate-site"  # has the ID of the site whose artifacts lie beside it
+SUFFIX: Final = ".gz"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -221,6 +223,11 @@ def checked_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise NotFound(f"not the key of an artifact: {key[:100]!r}")
     return key
+
+
+def place_of(key: str) -> str:
+    """Return the name of an artifact in a directory or bucket; raises NotFound if this can be no key."""
+    return f"{checked_key(key)[:2]}/{key[2:4]}/{key}{SUFFIX}"
 
 
 def _compress(source: BinaryIO, target: BinaryIO) -> str:

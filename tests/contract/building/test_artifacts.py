@@ -1,4 +1,4 @@
-"""Hold artifacts to one contract: in memory, in a directory, and over HTTP."""
+"""Hold artifacts to one contract: in memory, in a directory, over HTTP, and in a bucket."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from obstore.store import MemoryStore
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
+from service.adapters.building.object_store import ObjectArtifacts, open_bucket
 from service.domain.values.errors import BadInput, NotFound, Permanent
 from service.ports.building import ArtifactKind
 from service.web.request_deadline import DeadlineProtocol
+from tests.support.building.s3_server import BUCKET, s3_server
 from tests.support.building.served_artifacts import TOKEN, served
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.web import serving
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.ports.building import Artifacts, ArtifactStore
+    from tests.support.building.s3_server import S3Server
 
 DATA: Final = b'{"benchmarks": []}\n' * 1000
 
@@ -33,12 +37,36 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+STORES: Final = ("memory", "directory", "bucket in memory", "s3")
+
+
+def store_of(request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
+    """An empty store of the kind that the fixture's parameter names."""
+    match request.param:
+        case "memory":
+            return MemoryArtifacts()
+        case "directory":
+            return DirectoryArtifacts(tmp_path / "artifacts")
+        case "bucket in memory":
+            return ObjectArtifacts(MemoryStore(), "memory", tmp_path / "unfinished")
+    server: S3Server = request.getfixturevalue("s3")
+    patch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+    for name, value in server.env.items():
+        patch.setenv(name, value)
+    return open_bucket(f"s3://{BUCKET}/{tmp_path.name}", tmp_path / "unfinished", may_use_http=True)
+
+
 class TestArtifacts:
-    @pytest.fixture(params=["memory", "directory", "http"])
+    @pytest.fixture(params=[*STORES, "http"])
     def artifacts(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Artifacts]:
         if request.param != "http":
-            is_memory = request.param == "memory"
-            yield MemoryArtifacts() if is_memory else DirectoryArtifacts(tmp_path / "artifacts")
+            yield store_of(request, tmp_path)
             return
         (tmp_path / "token").write_text(f"{TOKEN}\n")
         address: str = request.getfixturevalue("address")
@@ -86,9 +114,9 @@ class TestArtifacts:
 
 
 class TestArtifactStore:
-    @pytest.fixture(params=["memory", "directory"])
+    @pytest.fixture(params=STORES)
     def artifacts(self, request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
-        return MemoryArtifacts() if request.param == "memory" else DirectoryArtifacts(tmp_path / "artifacts")
+        return store_of(request, tmp_path)
 
     def test_a_deleted_artifact_is_gone_and_can_be_stored_again(self, artifacts: ArtifactStore) -> None:
         key, other = artifacts.put(DATA), artifacts.put(b"other")
@@ -125,9 +153,9 @@ class TestArtifactStore:
 
 
 class TestIncomingArtifact:
-    @pytest.fixture(params=["memory", "directory"])
+    @pytest.fixture(params=STORES)
     def artifacts(self, request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
-        return MemoryArtifacts() if request.param == "memory" else DirectoryArtifacts(tmp_path / "artifacts")
+        return store_of(request, tmp_path)
 
     def test_a_transfer_can_be_read_once_it_is_published(self, artifacts: ArtifactStore) -> None:
         key, packed = hashlib.sha256(DATA).hexdigest(), gzip.compress(DATA)

@@ -1,0 +1,272 @@
+"""Store artifacts in a bucket of S3, Google Cloud Storage or Azure, under the names that a directory has."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from datetime import timedelta
+from io import SEEK_CUR, SEEK_END, BufferedReader, RawIOBase, UnsupportedOperation
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import obstore
+from obstore.exceptions import (
+    BaseError,
+    GenericError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
+from obstore.store import from_url
+from typing_extensions import override
+
+from service.adapters.building.compressed import (
+    CHUNK_BYTES,
+    MARK,
+    CompressedArtifacts,
+    IncomingFile,
+    checked_key,
+    place_of,
+)
+from service.domain.values.errors import NotFound, Refused, Transient
+from service.domain.values.text import plain
+from service.ports.building import ArtifactStore, IncomingArtifact, KeptArtifact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from obstore import ObjectMeta
+    from obstore.store import ObjectStore
+    from typing_extensions import Buffer
+
+_PART_BYTES: Final = 8 << 20  # in a request: S3 takes 10,000 parts, and 9 GiB have 1,152
+_UPLOADS: Final = 4  # parts of one artifact at once, all in memory
+# A machine waits two minutes for the answer to what it sent, and repeats it for five.
+_REQUEST_SECONDS: Final = timedelta(seconds=60)  # a part, or the answer to a question
+_CONNECT_SECONDS: Final = timedelta(seconds=5)
+_RETRY_SECONDS: Final = timedelta(seconds=20)
+_RETRIES: Final = 3
+_DELETION_SECONDS: Final = 300.0  # the requests of a deletion, with all their repetitions, end within it
+_POLL_SECONDS: Final = 0.2
+_NAME: Final = re.compile(r"([0-9a-f]{2})/([0-9a-f]{2})/(\1\2[0-9a-f]{60})\.gz")
+_NO_BUCKET: Final = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_ANSWER: Final = re.compile(r"status code: (\d{3})")
+_CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>")
+_CAUSE: Final = re.compile(r'(?:message|error): "([^"\\]{1,200})"')
+_PLAIN_HTTP: Final = "BadScheme"
+
+
+class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
+    """Artifacts in a bucket that any number of processes and hosts may share.
+
+    An artifact is compressed, or received and checked, in a file of this host before its upload begins, and
+    nobody can read an upload that is not complete. A process that forks must not use it before.
+
+    Args:
+        store: the bucket, and the beginning of all names in it.
+        place: its address in messages.
+        unfinished: a directory for files that are not complete, on this host.
+    """
+
+    def __init__(self, store: ObjectStore, place: str, unfinished: Path) -> None:
+        super().__init__(unfinished)
+        self._store = store
+        self._place = place
+
+    @override
+    def delete(self, key: str, stored_before: float) -> bool:
+        place, note = place_of(key), _note(key)
+        with self._translated(f"artifact {key}"):
+            # No server deletes an object on condition that it is old. A process that stores it again sees
+            # the note or the gap.
+            obstore.put(self._store, note, b"deleting")
+            try:
+                facts = self._facts(place)
+                if facts is not None and facts["last_modified"].timestamp() > time.time() - stored_before:
+                    return False
+                if facts is not None:
+                    obstore.delete(self._store, place)
+            finally:
+                obstore.delete(self._store, note)
+        return True
+
+    @override
+    def listed(self, prefix: str) -> Iterator[KeptArtifact]:
+        for place in _folders(prefix):
+            with self._translated("the list of artifacts"):
+                for each in (each for batch in obstore.list(self._store, place) for each in batch):
+                    named = _NAME.fullmatch(each["path"])
+                    if named and named[3].startswith(prefix):
+                        yield KeptArtifact(named[3], each["last_modified"].timestamp(), each["size"])
+
+    @override
+    def mark(self, site: str) -> None:
+        with self._translated(MARK):
+            obstore.put(self._store, MARK, site.encode())
+
+    @override
+    def marked(self) -> str:
+        try:
+            with self._translated(MARK):
+                found = bytes(obstore.get(self._store, MARK).bytes())
+        except NotFound:
+            return ""
+        return found.decode(errors="replace").strip()
+
+    @override
+    def receive(self, key: str) -> IncomingArtifact:
+        return IncomingFile(checked_key(key), self._aside(), self._publish)
+
+    @override
+    def packed(self, key: str) -> BinaryIO:
+        return self._open(key)
+
+    @override
+    def _open(self, key: str) -> BinaryIO:
+        place, what = place_of(key), f"artifact {key}"
+        with self._translated(what):
+            facts = obstore.head(self._store, place)
+
+        def read(start: int, end: int) -> Buffer:
+            with self._translated(what):
+                found = obstore.get(
+                    self._store, place, options={"range": (start, end), "if_match": facts["e_tag"]}
+                )
+                return found.bytes()
+
+        return BufferedReader(_Ranges(facts["size"], read), CHUNK_BYTES)
+
+    @override
+    def _publish(self, unfinished: Path, key: str) -> None:
+        """Upload a complete file, also over one that is there: that may be damaged, or old enough to go."""
+        place, note = place_of(key), _note(key)
+        with self._translated(f"artifact {key}"):
+            self._upload(unfinished, place)
+            while (found := self._facts(note)) is not None and _is_recent(found):
+                time.sleep(_POLL_SECONDS)
+            if self._facts(place) is None:  # deleted by one who had seen an older one
+                self._upload(unfinished, place)
+
+    def _upload(self, unfinished: Path, place: str) -> None:
+        obstore.put(self._store, place, unfinished, chunk_size=_PART_BYTES, max_concurrency=_UPLOADS)
+
+    def _facts(self, place: str) -> ObjectMeta | None:
+        try:
+            return obstore.head(self._store, place)
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def _translated(self, what: str) -> Iterator[None]:
+        """Raise errors of requests as Benchgate's own; theirs may repeat a signed address."""
+        where = f"{self._place}: {what}"
+        try:
+            yield
+        except FileNotFoundError as error:
+            if _NO_BUCKET.search(str(error)):
+                raise Refused(f"{self._place}: there is no such bucket") from None
+            raise NotFound(f"{where} does not exist") from None
+        except (PermissionDeniedError, UnauthenticatedError) as error:
+            raise Refused(f"{where}: access is denied ({_reason(str(error))})") from None
+        except PreconditionError:
+            raise Transient(f"{where} was stored again while it was read") from None
+        except GenericError as error:
+            if _NO_BUCKET.search(str(error)):
+                raise Refused(f"{self._place}: there is no such bucket") from None
+            if _PLAIN_HTTP in str(error):
+                raise Refused(f"{self._place}: an endpoint with http:// needs AWS_ALLOW_HTTP=true") from None
+            raise Transient(f"{where}: {_reason(str(error))}") from None
+
+
+class _Ranges(RawIOBase):
+    """An object that is read in ranges, so that a slow reader keeps no connection open."""
+
+    def __init__(self, size: int, read: Callable[[int, int], Buffer]) -> None:
+        self._size = size
+        self._read = read
+        self._position = 0
+        self._range, self._begin = memoryview(b""), 0
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def seekable(self) -> bool:
+        return True
+
+    @override
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        if whence == SEEK_CUR:
+            raise UnsupportedOperation
+        self._position = offset + (self._size if whence == SEEK_END else 0)
+        return self._position
+
+    @override
+    def tell(self) -> int:
+        return self._position
+
+    @override
+    def readinto(self, buffer: Buffer, /) -> int:
+        if self._position >= self._size:
+            return 0
+        if not 0 <= self._position - self._begin < len(self._range):
+            end = min(self._position + _PART_BYTES, self._size)
+            self._range, self._begin = memoryview(self._read(self._position, end)), self._position
+            if len(self._range) != end - self._begin:
+                raise Transient("the answer to a request has another length than was asked for")
+        target, offset = memoryview(buffer), self._position - self._begin
+        chunk = self._range[offset : offset + len(target)]
+        target[: len(chunk)] = chunk
+        self._position += len(chunk)
+        return len(chunk)
+
+
+def open_bucket(url: str, unfinished: Path, *, may_use_http: bool = False) -> ObjectArtifacts:
+    """Return the artifacts below an address such as ``s3://bucket/prefix``; asks no server.
+
+    Credentials, region and endpoint are those of the provider's environment variables; ``may_use_http``: the
+    endpoint may have no TLS.
+
+    Raises:
+        ValueError: the address or these variables cannot be used; the message does not repeat them.
+    """
+    try:
+        store = from_url(
+            url,
+            client_options={
+                "allow_http": may_use_http,
+                "connect_timeout": _CONNECT_SECONDS,
+                "timeout": _REQUEST_SECONDS,
+            },
+            retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRY_SECONDS},
+        )
+    except BaseError as error:
+        reason = str(error).partition("\n")[0].partition(" error: ")[2]
+        raise ValueError(f"the bucket cannot be used: {plain(reason, 200)}") from None
+    return ObjectArtifacts(store, url, unfinished)
+
+
+def _folders(prefix: str) -> tuple[str | None, ...]:
+    """Return the places to list: a server lists what has whole parts of a name in common."""
+    if not prefix:
+        return (None,)
+    if len(prefix) == 1:
+        return tuple(f"{prefix}{digit:x}" for digit in range(16))
+    is_whole = len(prefix) == len("abcd")
+    return (f"{prefix[:2]}/{prefix[2:]}" if is_whole else prefix[:2],)
+
+
+def _note(key: str) -> str:
+    return f"deleting/{key}"
+
+
+def _is_recent(note: ObjectMeta) -> bool:
+    return note["last_modified"].timestamp() > time.time() - _DELETION_SECONDS
+
+
+def _reason(text: str) -> str:
+    """Return what an error says of status and cause, without addresses and bodies."""
+    found = [*_ANSWER.findall(text)[:1], *_CODE.findall(text)[:1], *_CAUSE.findall(text)[-1:]]
+    return plain(", ".join(found), 300) or "it does not answer"
