@@ -5,12 +5,12 @@ from __future__ import annotations
 from celery import Celery
 
 from service.adapters.runs.queue import CONTROL_QUEUE, TRANSPORT
-from service.config.machine import MachineSettings
+from service.config.shared import Settings
 from service.wiring.logs import log_as_json
 
 log_as_json()
-# Only the settings that both planes share: a machine worker has no others.
-app = Celery("benchgate", broker=MachineSettings().redis_url or None)
+# Only the settings that both planes share.
+app = Celery("benchgate", broker=Settings().redis_url or None)
 app.conf.update(
     task_default_queue=CONTROL_QUEUE,
     task_serializer="json",

@@ -27,6 +27,8 @@ from service.domain.values.text import MAIL_ADDRESS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+# Nothing that could be a password or lead out of the prefix.
+_BUCKET: Final = re.compile(r"(s3|gs|az)://[A-Za-z0-9][\w.-]*(/[A-Za-z0-9_-][\w.-]*)*/?", re.ASCII)
 _LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the year 1, where dates begin
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
 
@@ -140,6 +142,16 @@ class ControlSettings(Settings):
         description="several Gerrits by instance (a JSON object), instead of the variables of one",
     )
 
+    @field_validator("artifacts")
+    @classmethod
+    def _check_bucket(cls, place: str) -> str:
+        if re.match(r"(s3|gs|az):", place) and not _BUCKET.fullmatch(place):
+            raise ValueError(
+                "must be like s3://bucket/prefix (or gs://, az://), with letters, digits and . _ - only; "
+                "credentials have variables of their own"
+            )
+        return place
+
     @field_validator("retention")
     @classmethod
     def _check_retention(cls, days: dict[str, int]) -> dict[str, int]:
@@ -219,6 +231,11 @@ class ControlSettings(Settings):
         secrets = ((name, secret) for name, each in gerrits.items() for secret in each.webhook_secrets)
         _refuse_shared("webhook secret", ((name, each.get_secret_value()) for name, each in secrets))
         return gerrits
+
+    @property
+    def bucket_url(self) -> str:
+        """The address of the bucket and prefix with the artifacts; empty if they lie in a directory."""
+        return self.artifacts.rstrip("/") if _BUCKET.fullmatch(self.artifacts) else ""
 
     @property
     def instances(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Settings that both planes have."""
+"""Settings that both planes share."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Settings(BaseSettings):
     )
     artifacts: str = Field(
         "",
-        description="artifact directory, by default `artifacts` below home; or, for a machine without one, "
-        "the https:// address of the pages",
+        description="artifact directory, by default `artifacts` below home; or, for the control plane, "
+        "s3://bucket/prefix; or, for a machine without the directory, the https:// address of the pages",
     )
     fetch_from: list[str] = Field(
         default_factory=list,
@@ -97,7 +97,10 @@ class Settings(BaseSettings):
     def artifacts_path(self) -> Path:
         """The artifact directory; raises BadInput if the setting is an address."""
         if "://" in self.artifacts:
-            what = "must be a directory here; only a machine without it gets artifacts over HTTP"
+            what = (
+                "must be a directory here; only the control plane takes s3://, gs:// or az://, and only a "
+                "machine gets artifacts over HTTP"
+            )
             raise BadInput(what, f"{PREFIX}ARTIFACTS")
         return Path(self.artifacts) if self.artifacts else self.home / "artifacts"
 

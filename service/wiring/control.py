@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.failures.jira import JiraConnection, JiraTracker
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
@@ -43,7 +42,7 @@ from service.domain.sources.allowed import AllowedSources
 from service.domain.trunk.notice import Channel
 from service.domain.values.errors import BadInput, Permanent
 from service.ports.building import ArtifactKind
-from service.wiring.build_host import directory_of
+from service.wiring.artifact_stores import artifact_stores
 from service.wiring.instances import check_instances, require_instances
 
 if TYPE_CHECKING:
@@ -161,8 +160,8 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     """Build the control plane from its settings; with ``needs_database``, only if the database answers.
 
     Raises:
-        BadInput: the database or the broker is not set, the database belongs to other review servers, or the
-            patterns of failures or the bug tracker cannot be used.
+        BadInput: the database or the broker is not set, the database belongs to other review servers, or
+            patterns of failures, bug tracker or bucket cannot be used.
         Transient: the database is needed and cannot be used now.
     """
     require(settings.database_url, "BENCHGATE_DATABASE_URL")
@@ -172,6 +171,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     patterns = failure_patterns(settings)
     engine = make_engine(settings.database_url)
     store = PostgresStore(engine)
+    stores = artifact_stores(settings)
     git, allowed = settings.home / "control" / "git", AllowedSources.parse(settings.fetch_from)
     return Control(
         store=store,
@@ -189,8 +189,8 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         addresses={name: gerrit.url.rstrip("/") for name, gerrit in settings.gerrit_servers.items()},
         source=GitSource(git, settings.remote, allowed=allowed),
         sources=mirrors_by_instance(git, settings.remotes, allowed),
-        artifacts=DirectoryArtifacts(settings.artifacts_path),
-        downloads=DirectoryArtifacts(directory_of(settings.artifacts_path, ArtifactKind.DOWNLOADS)),
+        artifacts=stores[ArtifactKind.BUILDS],
+        downloads=stores[ArtifactKind.DOWNLOADS],
         links=Links(settings.base_url, has_several=len(instances) > 1),
         listener=OutboxListener(settings.database_url),
         leases=HeldLeases(engine),

@@ -94,7 +94,8 @@ def _copy(plane: Control, settings: ControlSettings, target: BackupDirectory) ->
 
 
 def _require_apart(directory: Path, settings: ControlSettings) -> None:
-    for place in (settings.home, settings.artifacts_path):
+    places = (settings.home,) if settings.bucket_url else (settings.home, settings.artifacts_path)
+    for place in places:
         if directory.resolve().is_relative_to(place.resolve()):
             raise BadInput(f"lies in {place}, which it is to save; name a directory elsewhere", "DIRECTORY")
 

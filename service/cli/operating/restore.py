@@ -35,13 +35,15 @@ from service.steps.access.manage_tokens import end_access
 from service.steps.access.verify_audit import verify_audit
 from service.steps.building.copy_artifacts import copy_artifacts, lacking
 from service.steps.runs.prune import PARTS
+from service.wiring.artifact_stores import artifact_stores
 from service.wiring.build_host import directory_of
 from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from service.adapters.runs.backups import Manifest
+    from service.ports.building import ArtifactStore
 
 
 @click.command()
@@ -74,27 +76,24 @@ def command(directory: Path, home: Path, administrator_url_from: str) -> None:
         require_restorable(url, manifest.revision)
         if administrator:
             require_administrator(url, administrator)
-        root = settings.artifacts_path
-        _require_empty(root)
-        for kind in ArtifactKind:
-            source, target = (
-                DirectoryArtifacts(directory_of(each, kind)) for each in (backup.artifacts, root)
-            )
+        stores = artifact_stores(settings)
+        _require_empty(stores, settings.bucket_url or str(settings.artifacts_path))
+        for kind, target in stores.items():
+            source = DirectoryArtifacts(directory_of(backup.artifacts, kind))
             copy_artifacts(source, target, lambda _: None)
         restore_database(url, backup.file(manifest.dump), programs())
         if manifest.review:
             shutil.copyfile(backup.file(manifest.review), settings.review_path)
             keep_instance(home, manifest.instance)
         migrate(url, administrator)
-        _finish(url, manifest, DirectoryArtifacts(root))
+        _finish(url, manifest, stores[ArtifactKind.BUILDS])
     click.echo(f"restored the backup of {manifest.made_at}; start Benchgate", err=True)
 
 
-def _require_empty(root: Path) -> None:
+def _require_empty(stores: Mapping[ArtifactKind, ArtifactStore], place: str) -> None:
     """Refuse artifacts of another site, which the restored one would delete, as it has no record of them."""
-    stores = [DirectoryArtifacts(directory_of(root, kind)) for kind in ArtifactKind]
-    if any(True for store in stores for _ in store.listed("")):
-        raise BadInput(f"{root} has artifacts already; restore into an empty directory", "--home")
+    if any(True for store in stores.values() for _ in store.listed("")):
+        raise BadInput(f"{place} has artifacts already; restore into an empty one", "BENCHGATE_ARTIFACTS")
 
 
 @contextmanager
@@ -110,7 +109,7 @@ def _database(settings: ControlSettings, administrator_url: str) -> Iterator[tup
         server.stop()
 
 
-def _finish(url: str, manifest: Manifest, artifacts: DirectoryArtifacts) -> None:
+def _finish(url: str, manifest: Manifest, artifacts: ArtifactStore) -> None:
     """Check what was restored, and end what was valid when the backup was made."""
     engine = make_engine(url)
     try:

@@ -195,7 +195,7 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
             run(*words)
         monkeypatch.setenv("ADMINISTRATOR_URL", empty.administrator_url)
         DirectoryArtifacts(tmp_path / "new" / "artifacts").put(b"of another site")
-        with pytest.raises(BadInput, match="has artifacts already; restore into an empty directory"):
+        with pytest.raises(BadInput, match="has artifacts already; restore into an empty one"):
             run(*words)
         shutil.rmtree(tmp_path / "new" / "artifacts")
 
