@@ -15,11 +15,10 @@ from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.building.sandbox.machine_mounts import read_mount
 from service.adapters.machines.linux import read_environment, read_load
 from service.cli import EXIT_CANNOT, EXIT_OK
-from service.cli.local.doctor_connections import connection_findings
+from service.cli.local.doctor_connections import connection_findings, machine_settings
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option
 from service.config.control import ControlSettings
-from service.config.machine import MachineSettings
 from service.domain.machines.environment import MachineFinding, State, load_between
 from service.domain.machines.fitness import findings
 from service.domain.values.errors import BadInput, Unfit
@@ -50,7 +49,7 @@ _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.
 @click.option(
     "--connections",
     is_flag=True,
-    help="Try the connections to database, broker and Gerrit instead, and report rights that are too wide.",
+    help="Try the connections to database, broker, Gerrit and bucket instead, and report too wide rights.",
 )
 @home_option
 @click.option("--seconds", default=2.0, show_default=True, help="Time to watch load and stolen CPU time.")
@@ -63,7 +62,8 @@ def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool
     is unfit to run or measure patches, or one of these cannot be used; with --connections, a connection fails
     or has a right that endangers the service.
     """
-    control, machine = ControlSettings(), MachineSettings()
+    control = ControlSettings()
+    machine = machine_settings(control)
     patterns = pattern_findings(control)
     if connections:
         _show(ctx, [*connection_findings(home), *patterns], {}, as_json=as_json)

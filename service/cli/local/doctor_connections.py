@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from secrets import token_bytes
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from service.domain.machines.connections import (
     OWNER,
     artifact_findings,
     broker_findings,
+    bucket_findings,
     gerrit_findings,
     machine_findings,
     no_answer,
@@ -32,6 +34,8 @@ from service.domain.machines.connections import (
 )
 from service.domain.values.errors import BenchgateError
 from service.ports.building import ArtifactKind
+from service.steps.building.try_store import try_store
+from service.wiring.artifact_stores import artifact_stores
 from service.wiring.machine import artifacts_over_http
 
 if TYPE_CHECKING:
@@ -57,7 +61,9 @@ def connection_findings(home: Path) -> tuple[MachineFinding, ...]:
     Raises:
         BadInput: a setting cannot be used.
     """
-    settings, servers = ControlSettings(), _addresses(home)
+    settings = ControlSettings()
+    machine = machine_settings(settings)
+    servers = _addresses(home, settings, machine)
     only_machine = bool(servers.machine_database) and not servers.database
     return (
         *_tried(
@@ -75,9 +81,15 @@ def connection_findings(home: Path) -> tuple[MachineFinding, ...]:
             (servers.broker, "BENCHGATE_REDIS_URL"),
             lambda url: broker_findings(read_broker_rights(url), is_machine=only_machine),
         ),
-        *_artifact_findings(MachineSettings()),
+        *_artifact_findings(machine),
+        *_bucket_findings(settings),
         *_gerrit_findings(settings),
     )
+
+
+def machine_settings(control: ControlSettings) -> MachineSettings:
+    """Read the settings of a machine; on the control plane without its bucket, which machines do not use."""
+    return MachineSettings(artifacts="") if control.bucket_url else MachineSettings()
 
 
 def _artifact_findings(settings: MachineSettings) -> tuple[MachineFinding, ...]:
@@ -93,6 +105,20 @@ def _artifact_findings(settings: MachineSettings) -> tuple[MachineFinding, ...]:
         return artifact_findings(settings.machine_name)
 
     return _tried(ARTIFACTS, (settings.artifacts_url, "BENCHGATE_ARTIFACTS"), read)
+
+
+def _bucket_findings(settings: ControlSettings) -> tuple[MachineFinding, ...]:
+    """Try each right on the bucket of the control plane with an artifact that nothing names."""
+    if not settings.bucket_url:
+        return ()
+
+    def read(url: str) -> Iterable[MachineFinding]:
+        with TemporaryDirectory() as home:
+            stores = artifact_stores(settings.model_copy(update={"home": Path(home)}))
+            try_store(stores[ArtifactKind.BUILDS], token_bytes(32))
+        return bucket_findings(url)
+
+    return _tried(ARTIFACTS, (settings.bucket_url, "BENCHGATE_ARTIFACTS"), read)
 
 
 def _gerrit_findings(settings: ControlSettings) -> Iterator[MachineFinding]:
@@ -112,8 +138,7 @@ def _gerrit_findings(settings: ControlSettings) -> Iterator[MachineFinding]:
             yield replace(finding, name=f"{GERRIT} {instance}") if settings.gerrits else finding
 
 
-def _addresses(home: Path) -> _Addresses:
-    settings, machine = ControlSettings(), MachineSettings()
+def _addresses(home: Path, settings: ControlSettings, machine: MachineSettings) -> _Addresses:
     found = _Addresses(settings.database_url, machine.machine_database_url, settings.redis_url)
     if found != _Addresses("", "", ""):
         return found

@@ -225,6 +225,11 @@ def artifact_findings(machine: str) -> Iterator[MachineFinding]:
     )
 
 
+def bucket_findings(url: str) -> Iterator[MachineFinding]:
+    """Report that the control plane has all its rights on the bucket."""
+    yield MachineFinding(ARTIFACTS, State.OK, f"{url}: writes, lists, reads and deletes them")
+
+
 def _unencrypted(name: str, path: Path, remedy: str) -> Iterator[MachineFinding]:
     if not path.is_local and not path.is_encrypted:
         yield MachineFinding(name, State.WARN, "passwords and data cross the network without TLS", remedy)
