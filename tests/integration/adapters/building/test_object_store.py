@@ -1,0 +1,191 @@
+"""A bucket loses and shows nothing wrong when a process, the server or a right is missing."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import signal
+import subprocess
+import sys
+import threading
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import obstore
+import pytest
+from obstore.store import MemoryStore
+
+from service.adapters.building.artifacts import DirectoryArtifacts
+from service.adapters.building.compressed import place_of
+from service.adapters.building.object_store import ObjectArtifacts, open_bucket
+from service.config.control import ControlSettings
+from service.domain.values.errors import BadInput, NotFound, Permanent, Refused, Transient
+from service.ports.building import ArtifactKind
+from service.steps.building.copy_artifacts import copy_artifacts
+from service.steps.building.try_store import try_store
+from service.wiring.artifact_stores import artifact_stores
+from tests.support.building.s3_server import BUCKET, SECRET, s3_server
+from tests.support.waiting import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from obstore.store import ObjectStore
+
+    from tests.support.building.s3_server import S3Server
+
+pytestmark = pytest.mark.integration
+DATA: Final = b"a line of a log\n" * 1000
+KEY: Final = hashlib.sha256(DATA).hexdigest()
+LARGE: Final = Random("large").randbytes(20 << 20)  # noqa: S311 - repeatable on purpose
+OLD: Final = -1.0  # as if all were stored long ago
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _environment(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in server.env.items():
+        monkeypatch.setenv(name, value)
+
+
+def bucket(tmp_path: Path, name: str = "") -> ObjectArtifacts:
+    place = f"s3://{name or BUCKET}/{tmp_path.name}"
+    return open_bucket(place, tmp_path / "unfinished", may_use_http=True)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(DATA)[:-1], b"", gzip.compress(b"other"), gzip.compress(DATA) + b"more", b"<html>"],
+    ids=["cut", "empty", "other bytes", "longer", "not packed"],
+)
+def test_a_damaged_object_is_never_returned_and_is_repaired(tmp_path: Path, packed: bytes) -> None:
+    store = MemoryStore()
+    artifacts = ObjectArtifacts(store, "memory", tmp_path / "unfinished")
+    obstore.put(store, place_of(KEY), packed)
+    with pytest.raises(Permanent, match=f"{KEY} is damaged"):
+        artifacts.get_file(KEY, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    artifacts.put(DATA)
+    assert artifacts.get(KEY) == DATA
+
+
+def test_an_artifact_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path: Path) -> None:
+    store = MemoryStore()
+    artifacts = ObjectArtifacts(store, "memory", tmp_path / "unfinished")
+    key = artifacts.put(LARGE)
+    with artifacts.packed(key) as file:
+        file.read(1)
+        obstore.put(store, place_of(key), gzip.compress(LARGE, 1))
+        with pytest.raises(Transient, match="was stored again"):
+            file.read()
+
+
+def test_an_upload_of_a_killed_process_leaves_nothing_to_read(server: S3Server, tmp_path: Path) -> None:
+    program = """
+import pathlib, random, sys
+from service.adapters.building.object_store import open_bucket
+artifacts = open_bucket(sys.argv[1], pathlib.Path(sys.argv[2]), may_use_http=True)
+print(artifacts.put(random.Random("large").randbytes(20 << 20)))
+"""
+    place = f"s3://{BUCKET}/{tmp_path.name}"
+    argv = [sys.executable, "-c", program, place, str(tmp_path / "unfinished")]
+    before = set(server.files.rglob("*"))
+    with subprocess.Popen(argv) as process:
+        assert eventually(lambda: any(path.is_file() for path in {*server.files.rglob("*")} - before))
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    artifacts, key = bucket(tmp_path), hashlib.sha256(LARGE).hexdigest()
+    assert not list(artifacts.listed(""))
+    with pytest.raises(NotFound):
+        artifacts.packed(key)
+    assert artifacts.put(LARGE) == key
+    assert hashlib.sha256(b"".join(artifacts.stream(key))).hexdigest() == key
+
+
+def test_a_server_that_is_away_is_a_passing_fault(server: S3Server, tmp_path: Path) -> None:
+    artifacts = bucket(tmp_path)
+    key = artifacts.put(LARGE)
+    with artifacts.packed(key) as file:
+        file.read(1)
+        server.kill()
+        with pytest.raises(Transient, match=f"artifact {key}: Connection refused"):
+            file.read()
+    try:
+        for attempt in (lambda: artifacts.put(DATA), lambda: list(artifacts.listed("a")), artifacts.marked):
+            with pytest.raises(Transient, match=f"s3://{BUCKET}/.*: Connection refused") as error:
+                attempt()
+            assert not isinstance(error.value, Refused)
+    finally:
+        server.start()
+    assert artifacts.get(artifacts.put(DATA)) == DATA
+
+
+def test_what_an_operator_must_set_right_is_named_without_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = bucket(tmp_path, "missing")
+    with pytest.raises(Refused, match=r"s3://missing/.*: there is no such bucket"):
+        try_store(missing, DATA)
+    with pytest.raises(Refused, match="there is no such bucket"):
+        list(missing.listed("a"))
+    with pytest.raises(Refused, match="needs AWS_ALLOW_HTTP=true"):
+        open_bucket(f"s3://{BUCKET}", tmp_path / "unfinished").put(DATA)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another-secret")
+    with pytest.raises(Refused, match=r"access is denied \(403, SignatureDoesNotMatch") as refused:
+        bucket(tmp_path).put(DATA)
+    assert not {SECRET, "another-secret"} & set(str(refused.value).split())
+
+
+def test_an_artifact_stored_again_while_it_is_deleted_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deletion has seen an old artifact when the other process stores it."""
+    artifacts = bucket(tmp_path)
+    artifacts.put(DATA)
+    put, delete, stored = obstore.put, obstore.delete, threading.Event()
+    other = threading.Thread(target=lambda: bucket(tmp_path).put(DATA))
+
+    def put_and_tell(*words: Any, **options: Any) -> Any:  # noqa: ANN401 - what the client has
+        put(*words, **options)
+        if threading.current_thread() is other:
+            stored.set()
+
+    def delete_after_it(store: ObjectStore, place: str) -> None:
+        if place == place_of(KEY):
+            other.start()
+            assert stored.wait(30)
+        delete(store, place)
+
+    monkeypatch.setattr(obstore, "put", put_and_tell)
+    monkeypatch.setattr(obstore, "delete", delete_after_it)
+    assert artifacts.delete(KEY, OLD)
+    other.join()
+    assert artifacts.get(KEY) == DATA
+    assert [each.key for each in artifacts.listed("")] == [KEY]
+
+
+def test_both_stores_of_the_control_plane_lie_in_the_bucket_as_in_a_directory(
+    server: S3Server, tmp_path: Path
+) -> None:
+    directory = DirectoryArtifacts(tmp_path / "artifacts")
+    directory.put(DATA)
+    settings = ControlSettings(artifacts=f"s3://{BUCKET}/site/", home=tmp_path)
+    stores = artifact_stores(settings)
+    assert copy_artifacts(directory, stores[ArtifactKind.BUILDS], lambda _: None).count == 1
+    stores[ArtifactKind.DOWNLOADS].put(b"zlib")
+    files = {str(path.relative_to(server.files)) for path in server.files.rglob("site/**/*.gz")}
+    zlib = place_of(hashlib.sha256(b"zlib").hexdigest())
+    assert files == {f"site/{place_of(KEY)}", f"site/downloads/{zlib}"}
+    assert [each.key for each in stores[ArtifactKind.BUILDS].listed("")] == [KEY]
+
+
+def test_a_provider_without_its_variables_is_refused(tmp_path: Path) -> None:
+    settings = ControlSettings(artifacts="az://container/prefix", home=tmp_path)
+    with pytest.raises(BadInput, match="BENCHGATE_ARTIFACTS: the bucket cannot be used: Account must be"):
+        artifact_stores(settings)
