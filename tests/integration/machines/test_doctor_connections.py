@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor import command
 from tests.integration.adapters.runs.broker_server import running_broker
+from tests.support.building.s3_server import BUCKET, s3_server
 from tests.support.building.served_artifacts import TOKEN, served
 from tests.support.review.gerrit_model import SECRET, GerritModel
 from tests.support.web import serving
@@ -193,3 +194,21 @@ def test_a_machine_without_the_artifact_directory_tries_its_token(
         result = CliRunner().invoke(command, ["--connections", "--json", "--home", str(tmp_path)])
     [finding] = [each for each in found(result) if each[1] == "artifacts"]
     assert (finding[0], finding[2][: len(value)]) == (state, value)
+
+
+def test_the_control_plane_tries_each_right_on_its_bucket(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with s3_server(tmp_path) as server:
+        for name, value in server.env.items():
+            monkeypatch.setenv(name, value)
+        settings = {"ARTIFACTS": f"s3://{BUCKET}/site"}
+        right = doctor(monkeypatch, tmp_path / "home", settings)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-nobody")
+        wrong = doctor(monkeypatch, tmp_path / "home", settings)
+        assert not list(server.files.rglob("*.gz"))
+    assert (right.exit_code, wrong.exit_code) == (EXIT_OK, EXIT_CANNOT)
+    assert ("ok", "artifacts", f"s3://{BUCKET}/site: writes, lists, reads and deletes them") in found(right)
+    [value] = [value for state, name, value in found(wrong) if (state, name) == ("bad", "artifacts")]
+    assert value.startswith(f"cannot be used: s3://{BUCKET}/site: artifact ")
+    assert value.endswith(": access is denied (403, SignatureDoesNotMatch)")

@@ -24,12 +24,16 @@ from service.adapters.postgres.dump import dump_database
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.review.console.review import ConsoleReview
+from service.config.control import ControlSettings
 from service.domain.access.caller import Role
 from service.domain.values.errors import BadInput, Transient
 from service.ports.access import NewSession
+from service.ports.building import ArtifactKind
 from service.steps.access.verify_audit import verify_audit
 from service.web.access.route_rights import RIGHTS
+from service.wiring.artifact_stores import artifact_stores
 from tests.integration.postgres.whole_site import COMMITS, application, fill
+from tests.support.building.s3_server import BUCKET, s3_server
 from tests.support.web import call
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from service.ports.building import ArtifactStore
     from tests.support.postgres import Database, Server
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
@@ -218,6 +223,30 @@ def test_a_restore_needs_an_empty_database_an_unchanged_dump_and_brings_the_revi
     dump.write_bytes(dump.read_bytes()[:-1])
     with pytest.raises(BadInput, match="not as the manifest says: take another backup"):
         run("restore", str(directory), "--home", str(tmp_path / "other"))
+
+
+def test_a_backup_has_the_artifacts_of_a_bucket_and_can_be_restored_into_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def store(place: str) -> ArtifactStore:
+        monkeypatch.setenv("BENCHGATE_ARTIFACTS", place)
+        return artifact_stores(ControlSettings())[ArtifactKind.BUILDS]
+
+    backup = tmp_path / "backup"
+    (tmp_path / "s3").mkdir()
+    with s3_server(tmp_path / "s3") as s3:
+        for name, value in s3.env.items():
+            monkeypatch.setenv(name, value)
+        key = store(f"s3://{BUCKET}/one").put(b"log")
+        run("backup", str(backup))
+        assert DirectoryArtifacts(backup / "artifacts").get(key) == b"log"
+        monkeypatch.delenv("BENCHGATE_DATABASE_URL")
+        restored = store(f"s3://{BUCKET}/two")
+        run("restore", str(backup), "--home", str(tmp_path / "new"))
+        assert restored.get(key) == b"log"
+        assert restored.marked()
+        with pytest.raises(BadInput, match=f"s3://{BUCKET}/two has artifacts already"):
+            run("restore", str(backup), "--home", str(tmp_path / "other"))
 
 
 def test_a_backup_counts_only_if_others_were_kept_away_until_its_end(

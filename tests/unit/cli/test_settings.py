@@ -395,7 +395,25 @@ def test_a_token_without_an_address_is_refused(place: str) -> None:
         MachineSettings(artifacts=place, machine_token_file=Path("/run/token"))
 
 
+@pytest.mark.parametrize("place", ["s3://bench", "s3://bench/site/", "gs://bench/a/b", "az://bench/site"])
+def test_the_control_plane_may_have_artifacts_in_a_bucket(place: str) -> None:
+    settings = ControlSettings(artifacts=place)
+    assert settings.bucket_url == place.rstrip("/")
+    with pytest.raises(BadInput, match="must be a directory here"):
+        assert settings.artifacts_path
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["s3://", "s3:bench", "s3://key:secret@bench", "s3://bench/../x", "gs://bench?a=secret", "az:///a"],
+)
+def test_an_address_of_a_bucket_has_only_its_name_and_a_prefix(place: str) -> None:
+    with pytest.raises(BadInput, match="BENCHGATE_ARTIFACTS: must be like s3://bucket/prefix") as refused:
+        ControlSettings(artifacts=place)
+    assert "secret" not in str(refused.value)
+
+
 def test_the_control_plane_has_artifacts_in_a_directory() -> None:
     settings = ControlSettings(artifacts="https://bench.example.com")  # as `benchgate doctor` on a machine
-    with pytest.raises(BadInput, match="BENCHGATE_ARTIFACTS: must be a directory here; only a machine"):
+    with pytest.raises(BadInput, match=r"BENCHGATE_ARTIFACTS: must be a directory here; .* a machine gets"):
         assert settings.artifacts_path
