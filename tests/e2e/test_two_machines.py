@@ -14,15 +14,19 @@ from service.cli.services.child_processes import parts_of
 from service.cli.services.start_site import running_site
 from service.steps.access.manage_tokens import TokenRequest, create_token_by_command
 from tests.e2e.conftest import RunningSite, start_settings
+from tests.support.building.s3_server import BUCKET, s3_server
 from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from service.adapters.embedded.process import Child
+    from service.cli.services.child_processes import Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 MACHINES = ("perf-01", "perf-02")
+CONTROL = ("web", "control", "schedule")
 
 
 def worker(running: RunningSite, home: Path, name: str) -> Child:
@@ -44,7 +48,27 @@ def worker(running: RunningSite, home: Path, name: str) -> Child:
     return replace(own, name=name, argv=argv, log_path=home / "worker.log", env=env)
 
 
-def test_two_machines_without_a_shared_directory_give_the_votes(tmp_path: Path) -> None:
+@pytest.fixture(params=["directory", pytest.param("s3", marks=pytest.mark.nightly)])
+def stored(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the control plane keeps artifacts; the only part of the site that knows a bucket."""
+    if request.param == "directory":
+        yield tmp_path / "var" / "artifacts"
+        return
+    (tmp_path / "s3").mkdir()
+    with s3_server(tmp_path / "s3") as server:
+        own = {**server.env, "BENCHGATE_ARTIFACTS": f"s3://{BUCKET}/site"}
+
+        def parts(site: Site) -> tuple[Child, ...]:
+            return tuple(
+                replace(each, env={**(each.env or {}), **own}) if each.name in CONTROL else each
+                for each in parts_of(site)
+            )
+
+        monkeypatch.setattr("service.cli.services.start_site.parts_of", parts)
+        yield server.files / "site"
+
+
+def test_two_machines_without_a_shared_directory_give_the_votes(tmp_path: Path, stored: Path) -> None:
     project, home = TinyProject(tmp_path / "tiny"), tmp_path / "var"
     settings = start_settings(project)
     with running_site(home, 0, ("spare",), lambda _: None, settings) as (site, supervisor):
@@ -59,5 +83,6 @@ def test_two_machines_without_a_shared_directory_give_the_votes(tmp_path: Path) 
         running.plane.close()
     assert {build.machine for build in builds if build} == set(MACHINES)
     assert [build.attempt for build in builds if build] == [1, 1]
-    assert list((home / "artifacts").glob("??/??/*.gz"))
+    assert list(stored.glob("??/??/*.gz"))
+    assert {*tmp_path.rglob("??/??/*.gz")} == {*stored.glob("??/??/*.gz")}
     assert not [path for name in MACHINES for path in (tmp_path / name).rglob("*.gz")]
