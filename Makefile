@@ -144,7 +144,7 @@ bench-patterns: .venv/dev.stamp ## measure hostile patterns of failures on a meg
 bench-builds: .venv/dev.stamp ## measure how much sooner a patch set of a project of 500 files is built with the compiler cache
 	@$(BIN)/python -m bench.builds
 
-bench-artifacts: .venv/dev.stamp ## measure how quickly artifacts of programs travel over HTTP, beside cp
+bench-artifacts: .venv/dev.stamp ## measure how quickly artifacts of programs travel over HTTP and to S3, beside cp
 	@$(BIN)/python -m bench.artifacts
 
 bench-logs: .venv/dev.stamp ## measure pages, ranges and searches of a log of 200 MB, and the memory of the web part

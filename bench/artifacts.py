@@ -19,15 +19,17 @@ from bench.timing import CAVEAT, quantile, say, say_load
 from bench.webhooks import serving
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.building.http_artifacts import HttpArtifacts, MachineToken
+from service.adapters.building.object_store import open_bucket
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.store import PostgresStore
 from service.ports.building import ArtifactKind
 from service.steps.access.manage_tokens import TokenRequest, create_token_by_command
+from tests.support.building.s3_server import BUCKET, s3_server
 from tests.support.store_samples import queue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from service.ports.building import Artifacts
 
@@ -38,7 +40,7 @@ UPLOADS: Final = 2  # at once, while pages are read
 @click.command()
 @click.option("--mebibytes", default=256, show_default=True, help="Of the artifact.")
 def main(*, mebibytes: int) -> None:
-    """Send shared objects of this host to a web part with a PostgreSQL of its own, and get them back."""
+    """Send shared objects of this host to a web part with its own PostgreSQL, and to S3; get them back."""
     say(CAVEAT)
     say_load("before")
     with (
@@ -62,8 +64,8 @@ def main(*, mebibytes: int) -> None:
             over_http = HttpArtifacts(
                 address, MachineToken(MACHINE, home / "token"), ArtifactKind.BUILDS, home / "transfers"
             )
-            with closing(over_http):
-                compare(programs, home, directory, over_http)
+            with closing(over_http), bucket(home) as s3:
+                compare(programs, home, {"directory": directory, "HTTP": over_http, "S3": s3})
                 read_pages(programs, address, over_http)
     say_load("after")
 
@@ -85,12 +87,21 @@ def collect(path: Path, size: int) -> Path:
     return path
 
 
-def compare(programs: Path, home: Path, directory: Artifacts, over_http: Artifacts) -> None:
+@contextmanager
+def bucket(home: Path) -> Iterator[Artifacts]:
+    """Start S3Proxy on loopback, over a directory."""
+    (home / "s3").mkdir()
+    with s3_server(home / "s3") as server:
+        os.environ.update(server.env)
+        yield open_bucket(f"s3://{BUCKET}", home / "transfers", may_use_http=True)
+
+
+def compare(programs: Path, home: Path, stores: Mapping[str, Artifacts]) -> None:
     """Print the seconds of each way to put and to get the file, and their ratio to ``cp``."""
     size = programs.stat().st_size
     copied = timed(lambda: copy(programs, home / "copy"))
     say(f"cp and fsync of {size >> 20} MiB: {copied:.2f} s")
-    for name, artifacts in (("directory", directory), ("HTTP", over_http)):
+    for name, artifacts in stores.items():
         keys: list[str] = []
         put = timed(lambda store=artifacts, keys=keys: keys.append(store.put_file(programs)))  # type: ignore[misc]
         got = timed(lambda store=artifacts, keys=keys: store.get_file(keys[0], home / "out"))  # type: ignore[misc]

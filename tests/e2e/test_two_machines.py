@@ -50,7 +50,7 @@ def worker(running: RunningSite, home: Path, name: str) -> Child:
 
 @pytest.fixture(params=["directory", pytest.param("s3", marks=pytest.mark.nightly)])
 def stored(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the control plane keeps artifacts; the only part of the site that knows a bucket."""
+    """Start what keeps the artifacts, and yield its directory; only the control plane knows a bucket."""
     if request.param == "directory":
         yield tmp_path / "var" / "artifacts"
         return
