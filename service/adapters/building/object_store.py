@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from io import SEEK_CUR, SEEK_END, BufferedReader, RawIOBase, UnsupportedOperation
+from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import obstore
-from obstore.exceptions import (
-    BaseError,
-    GenericError,
-    PermissionDeniedError,
-    PreconditionError,
-    UnauthenticatedError,
-)
+from obstore import exceptions
 from obstore.store import from_url
 from typing_extensions import override
 
@@ -28,7 +23,7 @@ from service.adapters.building.compressed import (
     checked_key,
     place_of,
 )
-from service.domain.values.errors import NotFound, Refused, Transient
+from service.domain.values.errors import BenchgateError, NotFound, Refused, Transient
 from service.domain.values.text import plain
 from service.ports.building import ArtifactStore, IncomingArtifact, KeptArtifact
 
@@ -36,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from obstore import ObjectMeta
     from obstore.store import ObjectStore
     from typing_extensions import Buffer
 
@@ -76,16 +70,15 @@ class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
 
     @override
     def delete(self, key: str, stored_before: float) -> bool:
-        place, note = place_of(key), _note(key)
+        place, note = place_of(key), f"deleting/{key}"
         with self._translated(f"artifact {key}"):
             # No server deletes an object on condition that it is old. A process that stores it again sees
             # the note or the gap.
             obstore.put(self._store, note, b"deleting")
             try:
-                facts = self._facts(place)
-                if facts is not None and facts["last_modified"].timestamp() > time.time() - stored_before:
+                if self._age(place) < stored_before:
                     return False
-                if facts is not None:
+                with suppress(FileNotFoundError):  # Azure's answer if it is missing
                     obstore.delete(self._store, place)
             finally:
                 obstore.delete(self._store, note)
@@ -140,43 +133,45 @@ class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
     @override
     def _publish(self, unfinished: Path, key: str) -> None:
         """Upload a complete file, also over one that is there: that may be damaged, or old enough to go."""
-        place, note = place_of(key), _note(key)
+        place, note = place_of(key), f"deleting/{key}"
         with self._translated(f"artifact {key}"):
             self._upload(unfinished, place)
-            while (found := self._facts(note)) is not None and _is_recent(found):
+            while self._age(note) < _DELETION_SECONDS:
                 time.sleep(_POLL_SECONDS)
-            if self._facts(place) is None:  # deleted by one who had seen an older one
+            if self._age(place) == math.inf:  # deleted, because an older one was there before
                 self._upload(unfinished, place)
 
     def _upload(self, unfinished: Path, place: str) -> None:
         obstore.put(self._store, place, unfinished, chunk_size=_PART_BYTES, max_concurrency=_UPLOADS)
 
-    def _facts(self, place: str) -> ObjectMeta | None:
+    def _age(self, place: str) -> float:
+        """Return for how many seconds an object is there; infinite if it is not."""
         try:
-            return obstore.head(self._store, place)
+            return time.time() - obstore.head(self._store, place)["last_modified"].timestamp()
         except FileNotFoundError:
-            return None
+            return math.inf
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
         """Raise errors of requests as Benchgate's own; theirs may repeat a signed address."""
-        where = f"{self._place}: {what}"
         try:
             yield
-        except FileNotFoundError as error:
-            if _NO_BUCKET.search(str(error)):
-                raise Refused(f"{self._place}: there is no such bucket") from None
-            raise NotFound(f"{where} does not exist") from None
-        except (PermissionDeniedError, UnauthenticatedError) as error:
-            raise Refused(f"{where}: access is denied ({_reason(str(error))})") from None
-        except PreconditionError:
-            raise Transient(f"{where} was stored again while it was read") from None
-        except GenericError as error:
-            if _NO_BUCKET.search(str(error)):
-                raise Refused(f"{self._place}: there is no such bucket") from None
-            if _PLAIN_HTTP in str(error):
-                raise Refused(f"{self._place}: an endpoint with http:// needs AWS_ALLOW_HTTP=true") from None
-            raise Transient(f"{where}: {_reason(str(error))}") from None
+        except (FileNotFoundError, exceptions.BaseError) as error:
+            raise self._fault(error, what) from None
+
+    def _fault(self, error: Exception, what: str) -> BenchgateError:
+        text, where = str(error), f"{self._place}: {what}"
+        if _NO_BUCKET.search(text):
+            return Refused(f"{self._place}: there is no such bucket")
+        if _PLAIN_HTTP in text:
+            return Refused(f"{self._place}: an endpoint with http:// needs AWS_ALLOW_HTTP=true")
+        if isinstance(error, FileNotFoundError):
+            return NotFound(f"{where} does not exist")
+        if isinstance(error, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError):
+            return Refused(f"{where}: access is denied ({_reason(text)})")
+        if isinstance(error, exceptions.PreconditionError):
+            return Transient(f"{where} was stored again while it was read")
+        return Transient(f"{where}: {_reason(text)}")
 
 
 class _Ranges(RawIOBase):
@@ -198,13 +193,7 @@ class _Ranges(RawIOBase):
 
     @override
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        if whence == SEEK_CUR:
-            raise UnsupportedOperation
-        self._position = offset + (self._size if whence == SEEK_END else 0)
-        return self._position
-
-    @override
-    def tell(self) -> int:
+        self._position = offset + (0, self._position, self._size)[whence]
         return self._position
 
     @override
@@ -242,7 +231,7 @@ def open_bucket(url: str, unfinished: Path, *, may_use_http: bool = False) -> Ob
             },
             retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRY_SECONDS},
         )
-    except BaseError as error:
+    except exceptions.BaseError as error:
         reason = str(error).partition("\n")[0].partition(" error: ")[2]
         raise ValueError(f"the bucket cannot be used: {plain(reason, 200)}") from None
     return ObjectArtifacts(store, url, unfinished)
@@ -250,20 +239,9 @@ def open_bucket(url: str, unfinished: Path, *, may_use_http: bool = False) -> Ob
 
 def _folders(prefix: str) -> tuple[str | None, ...]:
     """Return the places to list: a server lists what has whole parts of a name in common."""
-    if not prefix:
-        return (None,)
     if len(prefix) == 1:
         return tuple(f"{prefix}{digit:x}" for digit in range(16))
-    is_whole = len(prefix) == len("abcd")
-    return (f"{prefix[:2]}/{prefix[2:]}" if is_whole else prefix[:2],)
-
-
-def _note(key: str) -> str:
-    return f"deleting/{key}"
-
-
-def _is_recent(note: ObjectMeta) -> bool:
-    return note["last_modified"].timestamp() > time.time() - _DELETION_SECONDS
+    return (prefix[:2] or None,)
 
 
 def _reason(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,9 +33,8 @@ from service.domain.machines.connections import (
     not_configured,
     owner_findings,
 )
-from service.domain.values.errors import BenchgateError
+from service.domain.values.errors import BenchgateError, Permanent
 from service.ports.building import ArtifactKind
-from service.steps.building.try_store import try_store
 from service.wiring.artifact_stores import artifact_stores
 from service.wiring.machine import artifacts_over_http
 
@@ -115,7 +115,12 @@ def _bucket_findings(settings: ControlSettings) -> tuple[MachineFinding, ...]:
     def read(url: str) -> Iterable[MachineFinding]:
         with TemporaryDirectory() as home:
             stores = artifact_stores(settings.model_copy(update={"home": Path(home)}))
-            try_store(stores[ArtifactKind.BUILDS], token_bytes(32))
+            bucket = stores[ArtifactKind.BUILDS]
+            key = bucket.put(token_bytes(32))
+            bucket.get(key)
+            if all(each.key != key for each in bucket.listed(key[:4])):
+                raise Permanent(f"{url} does not list artifact {key}, which was stored there")
+            bucket.delete(key, -math.inf)  # whatever the clock of the bucket says
         return bucket_findings(url)
 
     return _tried(ARTIFACTS, (settings.bucket_url, "BENCHGATE_ARTIFACTS"), read)

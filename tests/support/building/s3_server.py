@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import socket
 import subprocess
-import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tests.support.waiting import eventually
 from tools.gerrit_dev.cache import cache_directory, kept
 from tools.gerrit_dev.jars import COPY, POM
 from tools.gerrit_dev.java import installed
@@ -64,12 +64,12 @@ class S3Server:
         )
         argv = [str(java), *options, "-cp", f"{_jars()}/*", "org.gaul.s3proxy.Main"]
         self.process = subprocess.Popen([*argv, "--properties", str(self.root / "s3.conf")])
-        deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline:
-            with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), 1)):
-                return
-            time.sleep(0.05)
-        raise AssertionError("S3Proxy did not start")
+        assert eventually(self._answers, _START_SECONDS), f"S3Proxy did not start: {self.root}/s3.log"
+
+    def _answers(self) -> bool:
+        with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), 1)):
+            return True
+        return False
 
     def kill(self) -> None:
         """Kill it, as a lost server."""
@@ -97,7 +97,6 @@ def s3_server(root: Path) -> Iterator[S3Server]:
         "jclouds.filesystem.basedir": str(root / "data"),
     }
     (root / "s3.conf").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-    (root / "log.xml").write_text('<configuration><root level="OFF"/></configuration>')
     server.start()
     try:
         yield server
@@ -108,18 +107,13 @@ def s3_server(root: Path) -> Iterator[S3Server]:
 def _jars() -> Path:
     def fetch(path: Path) -> None:
         (path / "pom.xml").write_text(POM.format(dependencies=DEPENDENCY))
-        words = ("-q", "-B", "-f", str(path / "pom.xml"), COPY, f"-DoutputDirectory={path}")
-        output_of("mvn", *words)
-        assert _is_whole(path), f"the jars of S3Proxy are not the pinned ones: {_digest(path)}"
+        output_of("mvn", "-q", "-B", "-f", str(path / "pom.xml"), COPY, f"-DoutputDirectory={path}")
+        assert _is_whole(path), "the jars of S3Proxy are not the pinned ones"
 
     return kept(cache_directory().parent / f"s3proxy-{VERSION}", _is_whole, fetch)
 
 
 def _is_whole(path: Path) -> bool:
-    return path.is_dir() and _digest(path) == JARS_SHA256
-
-
-def _digest(path: Path) -> str:
     jars = sorted(path.glob("*.jar"))
     lines = (f"{hashlib.sha256(jar.read_bytes()).hexdigest()} {jar.name}\n" for jar in jars)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return hashlib.sha256("".join(lines).encode()).hexdigest() == JARS_SHA256

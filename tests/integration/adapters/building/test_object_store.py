@@ -22,7 +22,6 @@ from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput, NotFound, Permanent, Refused, Transient
 from service.ports.building import ArtifactKind
 from service.steps.building.copy_artifacts import copy_artifacts
-from service.steps.building.try_store import try_store
 from service.wiring.artifact_stores import artifact_stores
 from tests.support.building.s3_server import BUCKET, SECRET, s3_server
 from tests.support.waiting import eventually
@@ -60,9 +59,7 @@ def bucket(tmp_path: Path, name: str = "") -> ObjectArtifacts:
 
 
 @pytest.mark.parametrize(
-    "packed",
-    [gzip.compress(DATA)[:-1], b"", gzip.compress(b"other"), gzip.compress(DATA) + b"more", b"<html>"],
-    ids=["cut", "empty", "other bytes", "longer", "not packed"],
+    "packed", [gzip.compress(DATA)[:-1], b"", gzip.compress(b"other")], ids=["cut", "empty", "other bytes"]
 )
 def test_a_damaged_object_is_never_returned_and_is_repaired(tmp_path: Path, packed: bytes) -> None:
     store = MemoryStore()
@@ -131,7 +128,7 @@ def test_what_an_operator_must_set_right_is_named_without_a_secret(
 ) -> None:
     missing = bucket(tmp_path, "missing")
     with pytest.raises(Refused, match=r"s3://missing/.*: there is no such bucket"):
-        try_store(missing, DATA)
+        missing.put(DATA)
     with pytest.raises(Refused, match="there is no such bucket"):
         list(missing.listed("a"))
     with pytest.raises(Refused, match="needs AWS_ALLOW_HTTP=true"):
