@@ -105,6 +105,20 @@ print(artifacts.put(random.Random("large").randbytes(20 << 20)))
     assert hashlib.sha256(b"".join(artifacts.stream(key))).hexdigest() == key
 
 
+def test_a_deletion_of_what_is_missing_may_be_answered_by_404(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Azure does so, and S3 does not."""
+    artifacts, delete = bucket(tmp_path), obstore.delete
+
+    def as_azure(store: ObjectStore, place: str) -> None:
+        obstore.head(store, place)
+        delete(store, place)
+
+    monkeypatch.setattr(obstore, "delete", as_azure)
+    assert artifacts.delete(KEY, 0.0)
+
+
 def test_a_server_that_is_away_is_a_passing_fault(server: S3Server, tmp_path: Path) -> None:
     artifacts = bucket(tmp_path)
     key = artifacts.put(LARGE)
