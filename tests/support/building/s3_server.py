@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-VERSION: Final = "2.6.0"  # later ones are published with incomplete dependencies
+VERSION: Final = "2.6.0"  # 4.1.0 is published without one of its dependencies
 # Of the lines "digest name" of all its jars: its own description fixes their versions.
 JARS_SHA256: Final = "8b5e17c18f8c12ead2dcb6acbc662b60af277e4b26bbcbc417b1644d3a7e868f"
 DEPENDENCY: Final = f"""
@@ -57,13 +57,16 @@ class S3Server:
         """Start it, and wait until it answers."""
         java = installed(11)
         assert java, "Java is missing: run `tools/need gerrit`"
-        options = (
+        words = (
             "-XX:TieredStopAtLevel=1",
             "-XX:+UseSerialGC",
-            f"-Dlogback.configurationFile={self.root}/log.xml",
+            "-cp",
+            f"{_jars()}/*",
+            "org.gaul.s3proxy.Main",
         )
-        argv = [str(java), *options, "-cp", f"{_jars()}/*", "org.gaul.s3proxy.Main"]
-        self.process = subprocess.Popen([*argv, "--properties", str(self.root / "s3.conf")])
+        with (self.root / "s3.log").open("ab") as log:
+            argv = [str(java), *words, "--properties", str(self.root / "s3.conf")]
+            self.process = subprocess.Popen(argv, stdout=log, stderr=log)
         assert eventually(self._answers, _START_SECONDS), f"S3Proxy did not start: {self.root}/s3.log"
 
     def _answers(self) -> bool:
@@ -97,8 +100,8 @@ def s3_server(root: Path) -> Iterator[S3Server]:
         "jclouds.filesystem.basedir": str(root / "data"),
     }
     (root / "s3.conf").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-    server.start()
     try:
+        server.start()
         yield server
     finally:
         server.kill()
