@@ -143,9 +143,8 @@ def create_app() -> FastAPI:
 
 
 def _directories(settings: ControlSettings) -> dict[str, Path]:
-    """Return the directories of the control plane; artifacts may be elsewhere."""
-    has_own = "://" not in settings.artifacts
-    return {"home": settings.home} | ({"artifacts": settings.artifacts_path} if has_own else {})
+    """Return the directories of the control plane; artifacts may be in a bucket."""
+    return {"home": settings.home} | ({} if settings.bucket_url else {"artifacts": settings.artifacts_path})
 
 
 def _patience(settings: ControlSettings, plane: Control) -> Patience:
