@@ -114,6 +114,7 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
         setup = {"measured_cpus": list(host.cpus), **{each: host.tools[each] for each in _DECIDING_TOOLS}}
         facts = {**environment.to_mapping(), **setup, "in_force": dict(in_force)}
         worklist.register(environment.fingerprint(in_force, setup), facts)
+        engine.dispose()  # this process makes another plane for its builds
 
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""

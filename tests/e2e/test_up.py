@@ -175,8 +175,8 @@ def whole(entry: Path) -> bytes:
 
 
 def machine_workers(root: Path) -> list[str]:
-    """The workers of the pool that already run as Celery workers."""
-    return [pid for pid in processes_of(root) if b"pool.perf" in whole(Path(f"/proc/{pid}"))]
+    """The workers of the pool."""
+    return [pid for pid in processes_of(root) if b"--pool\0perf" in whole(Path(f"/proc/{pid}"))]
 
 
 def wait(is_there: object, what: str, seconds: float = 90.0) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import closing
 
 import click
 
 from service.cli.services.described_settings import record_start
+from service.cli.services.in_this_process import become
 from service.config.control import ControlSettings
 from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
@@ -22,5 +21,4 @@ def command() -> None:
     with closing(build_control(settings)) as plane:
         log_as_json()
         record_start(plane, settings, "benchgate schedule")
-    argv = [sys.executable, "-m", "workers.schedule"]
-    os.execv(sys.executable, argv)  # noqa: S606 - becomes the schedule, no shell
+    become("workers.schedule")

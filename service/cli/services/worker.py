@@ -15,6 +15,7 @@ from service.adapters.runs.queue import CONTROL_QUEUE, pool_queue
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.child_processes import machines_of
 from service.cli.services.described_settings import record_start
+from service.cli.services.in_this_process import become
 from service.cli.services.up import stop_on_signals
 from service.config.control import ControlSettings
 from service.config.machine import MachineSettings
@@ -62,8 +63,7 @@ def command(pools: tuple[str, ...], concurrency: int) -> None:
     else:
         os.environ["BENCHGATE_POOL"] = pool
         _register_machine()
-    argv = celery_argv(pool, concurrency)
-    os.execv(argv[0], argv)  # noqa: S606 - becomes Celery's worker, no shell
+    become(*celery_argv(pool, concurrency)[2:])
 
 
 def _run_machines(pools: tuple[str, ...]) -> None:
