@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from functools import cache
+from typing import TYPE_CHECKING
 
 import structlog
 from celery.signals import worker_shutting_down
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
-from service.config.machine import MachineSettings
 from service.domain.values.errors import Transient
 from service.ports.machines import Upcoming
 from service.ports.runs.queue import Task
 from service.steps.machines.execute import execute_build
-from service.wiring.machine import MachinePlane, build_machine
+from service.wiring.machine import machine_of_worker as machine
 from workers.app import app
+
+if TYPE_CHECKING:
+    from service.wiring.machine import MachinePlane
 
 log = structlog.get_logger()
 _draining = threading.Event()
 # Set after this process has reported a machine without an obstacle; an earlier process may have reported one.
 _is_free = threading.Event()
-
-
-@cache
-def machine() -> MachinePlane:
-    """Build this process's machine plane at its first use."""
-    return build_machine(MachineSettings())
 
 
 def _report_obstacle(plane: MachinePlane, upcoming: Upcoming) -> str:

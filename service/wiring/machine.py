@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.calls import call
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sources.git.mirror import mirrors_by_instance
+from service.config.machine import MachineSettings
 from service.config.shared import require
 from service.domain.values.errors import BadInput, Refused, Transient
 from service.ports.building import ArtifactKind
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.sources.git.mirror import GitSource
-    from service.config.machine import MachineSettings
     from service.ports.building import Artifacts, Progress
     from service.steps.building.session import BuildHost
 
@@ -114,13 +115,22 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
         setup = {"measured_cpus": list(host.cpus), **{each: host.tools[each] for each in _DECIDING_TOOLS}}
         facts = {**environment.to_mapping(), **setup, "in_force": dict(in_force)}
         worklist.register(environment.fingerprint(in_force, setup), facts)
-        engine.dispose()  # this process makes another plane for its builds
 
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
     sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, permitted.sources)
     return MachinePlane(worklist, host, LoggedProgress(), sources, register, obstacle)
+
+
+@cache
+def machine_of_worker() -> MachinePlane:
+    """Build the machine plane of this process from its environment, at the first call.
+
+    Raises:
+        BadInput, Unfit: as :func:`build_machine`.
+    """
+    return build_machine(MachineSettings())
 
 
 def artifacts_over_http(settings: MachineSettings, home: Path, kind: ArtifactKind) -> HttpArtifacts:

@@ -14,17 +14,14 @@ from service.adapters.machines.linux import keep_off
 from service.adapters.runs.queue import CONTROL_QUEUE, pool_queue
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.child_processes import machines_of
-from service.cli.services.described_settings import record_start
 from service.cli.services.in_this_process import become
-from service.cli.services.up import stop_on_signals
 from service.config.control import ControlSettings
 from service.config.machine import MachineSettings
 from service.config.shared import require
 from service.domain.machines.slots import slots_of
 from service.domain.values.errors import BadInput
-from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
-from service.wiring.machine import build_machine, name_of
+from service.wiring.machine import machine_of_worker, name_of
 
 
 @click.command()
@@ -56,20 +53,30 @@ def command(pools: tuple[str, ...], concurrency: int) -> None:
         return
     [pool] = pools
     if pool == "control":
-        settings = ControlSettings()
-        with closing(build_control(settings)) as plane:
-            log_as_json()
-            record_start(plane, settings, "benchgate worker")
+        _record_start()
     else:
         os.environ["BENCHGATE_POOL"] = pool
         _register_machine()
     become(*celery_argv(pool, concurrency)[2:])
 
 
+def _record_start() -> None:
+    # Here, because a machine worker must not load them.
+    from service.cli.services.described_settings import record_start  # noqa: PLC0415
+    from service.wiring.control import build_control  # noqa: PLC0415
+
+    settings = ControlSettings()
+    with closing(build_control(settings)) as plane:
+        log_as_json()
+        record_start(plane, settings, "benchgate worker")
+
+
 def _run_machines(pools: tuple[str, ...]) -> None:
     """Run a worker for each machine of this host until SIGTERM; restart one that dies."""
     if "control" in pools:
         raise BadInput("the control worker has a process of its own", "--pool control")
+    from service.cli.services.up import stop_on_signals  # noqa: PLC0415 - it needs the control plane
+
     leave_own_group()  # the workers could not divide one that has this process
     settings = MachineSettings()
     slots = slots_of(name_of(settings, settings.home), pools, settings.builds_beside)
@@ -100,4 +107,4 @@ def _register_machine() -> None:
     os.environ["BENCHGATE_BUILDS_BESIDE"] = str(settings.builds_beside)
     # Celery's worker inherits this CPU set. The launcher pins measured programs to the measured CPUs.
     keep_off(settings.cpus)
-    build_machine(settings).register()
+    machine_of_worker().register()
