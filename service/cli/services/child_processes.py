@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Programs need these variables of the user's environment. Others may be secrets and are not passed on.
 _PASSED_ON: Final = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR"),
-    *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
+    *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE", "PYTHONPYCACHEPREFIX"),
 )
 # A drained worker returns its build within a second; a compiler that hangs on a disk is killed.
 _WORKER_STOP_SECONDS: Final = 15.0
