@@ -34,16 +34,22 @@ os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "samples/access/no_aut
 # The process that prints the table of escape attempts collects no tests, so it would not find this by itself.
 pytest_plugins = ("tests.escape.table",)
 
-# Each process that ran a test of it would start a server of its own.
-TOGETHER: Final = "tests/e2e/gerrit/"
+# Each process that ran a test of one of these groups would start a server of its own.
+TOGETHER: Final = (
+    ("tests/e2e/gerrit/",),
+    tuple(
+        f"tests/e2e/{name}" for name in ("test_acting", "test_faults", "test_flow", "external/", "failures/")
+    ),
+)
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it has no types
-    """One process runs all tests of a file, or of a directory that shares a server."""
+    """One process runs all tests of a file, or of files that share a server."""
 
     @override
     def _split_scope(self, nodeid: str) -> str:
-        return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+        shared = next((group[0] for group in TOGETHER if nodeid.startswith(group)), "")
+        return shared or super()._split_scope(nodeid)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

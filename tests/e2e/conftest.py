@@ -12,6 +12,7 @@ import pytest
 from service.cli.operating.replay import feed
 from service.cli.services.start_site import running_site
 from service.config.control import ControlSettings
+from service.domain.runs.vote import Outcome
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeAddress, ChangeKey
 from service.wiring.control import Control, build_control
@@ -27,6 +28,32 @@ if TYPE_CHECKING:
 PATIENCE = 240.0  # seconds; a vote takes about five on an idle machine, and a hundred on a busy one
 LEASE = 4  # seconds
 SECRET = "a-secret-of-the-tests-0123"
+# Besides the benchmark, a job of another CI and one of CTest. They have names of files that no other job has,
+# so that a change runs one job.
+JOBS = """\
+  unit:
+    kind: external
+    reuse: equal-trees
+    paths: ["*.java"]
+  ctest:
+    kind: ctest
+    pool: perf
+    paths: ["*.case"]
+    build: {configure: cmake -S . -B build, compile: cmake --build build}
+commands: {rerun: committers, override: reviewers}
+"""
+CTEST = {
+    "CMakeLists.txt": """\
+cmake_minimum_required(VERSION 3.20)
+project(tiny LANGUAGES NONE)
+enable_testing()
+foreach(name replication store)
+  add_test(NAME ${name} COMMAND sh ${CMAKE_SOURCE_DIR}/${name}.sh ${CMAKE_SOURCE_DIR})
+endforeach()
+""",
+    "replication.sh": '[ ! -f "$1/late.case" ] || { echo "waited $(cat "$1/late.case") ms"; exit 1; }\n',
+    "store.sh": '[ ! -f "$1/broken.case" ] || { echo "not stored"; exit 1; }\n',
+}
 
 
 class RunningSite:
@@ -74,9 +101,9 @@ class RunningSite:
         return self.vote(number)
 
     def build(self, number: int, patch_set: int = 1) -> Build | None:
-        """The newest build of a patch set."""
+        """The newest build of a patch set that was not left out."""
         builds = self.plane.reading.patch_set(ChangeAddress(number), patch_set).builds
-        return builds[0] if builds else None
+        return next((build for build in builds if build.outcome is not Outcome.NOT_BUILT), None)
 
     def wait_for_phase(self, number: int, phase: str) -> None:
         """Wait until the newest build of a change is in a phase."""
@@ -136,9 +163,11 @@ def started(
         found.plane.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """One Benchgate for the tests of a module."""
+    """One Benchgate for the tests of several files; each uses its own changes."""
     root: Path = tmp_path_factory.mktemp("site")
-    with started(root, TinyProject(root / "tiny")) as found:
+    project = TinyProject(root / "tiny", JOBS)
+    project.commit(CTEST)
+    with started(root, project) as found:
         yield found

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import RunningSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+PARTS = ("control", "schedule", "web", "valkey", "postgres")
 
 
 def test_a_build_resumes_after_its_worker_is_killed(running: RunningSite) -> None:
@@ -61,9 +62,9 @@ def test_a_new_patch_set_ends_the_build_of_the_old_one(running: RunningSite) -> 
     assert running.plane.reading.patch_set(ChangeAddress(25), 1).runs[0].state == "cancelled"
 
 
-@pytest.mark.parametrize("part", ["control", "schedule", "web", "valkey", "postgres"])
+@pytest.mark.parametrize("part", PARTS)
 def test_any_part_may_be_killed(running: RunningSite, part: str) -> None:
-    number = 30 + len(part)
+    number = 31 + PARTS.index(part)
     running.feed(running.project.propose(number, {"time.txt": "60", "note.txt": part}).event())
     os.kill(running.pid(part), signal.SIGKILL)
     assert running.wait_for_vote(number) == 1

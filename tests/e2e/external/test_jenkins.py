@@ -19,19 +19,16 @@ from service.domain.access.scopes import parse_scope
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import ChangeAddress
 from service.ports.access import NewToken
-from tests.e2e.conftest import started
-from tests.support.project.tiny_project import Proposal, TinyProject
+from tests.support.project.tiny_project import Proposal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.e2e.conftest import RunningSite
+    from tests.support.project.tiny_project import TinyProject
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
-JOB: Final = "  unit: {kind: external, reuse: equal-trees}\n"
-CHANGE: Final = 1
+CHANGE: Final = 11
 JUNIT: Final = (
     '<testsuite><testcase name="queue" status="run" time="0.1"/>'
     '<testcase name="dcp" status="fail" time="0.2"><failure message=""/></testcase></testsuite>'
@@ -90,14 +87,6 @@ class Jenkins:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """A Benchgate with a project that has a job of another CI."""
-    root = tmp_path_factory.mktemp("external")
-    with started(root, TinyProject(root / "tiny", JOB)) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def jenkins(running: RunningSite, tmp_path_factory: pytest.TempPathFactory) -> Jenkins:
     return Jenkins(tmp_path_factory.mktemp("agent") / "bin", running)
 
@@ -106,7 +95,7 @@ def same_tree(project: TinyProject, proposal: Proposal, patch_set: int) -> Propo
     """The next patch set of a change, which edits the commit message only."""
     tree = project.git("rev-parse", f"{proposal.revision}^{{tree}}")
     revision = project.git("commit-tree", tree, "-p", proposal.parent, "-m", "another message")
-    project.git("update-ref", f"refs/changes/01/{proposal.number}/{patch_set}", revision)
+    project.git("update-ref", f"refs/changes/{proposal.number}/{proposal.number}/{patch_set}", revision)
     return Proposal(proposal.number, patch_set, revision, proposal.parent)
 
 
@@ -125,7 +114,7 @@ def see(running: RunningSite, proposal: Proposal) -> None:
 
 
 def test_a_job_of_jenkins_from_its_start_to_a_reused_result(running: RunningSite, jenkins: Jenkins) -> None:
-    first = running.project.propose(CHANGE, {"README.md": "one"})
+    first = running.project.propose(CHANGE, {"Unit.java": "one"})
     see(running, first)
 
     assert jenkins.run(first, 7, "report", "STARTED") == {"recorded": True}
@@ -138,7 +127,7 @@ def test_a_job_of_jenkins_from_its_start_to_a_reused_result(running: RunningSite
     assert "dcp: failed, and its output does not say why ( https://ci.example.com/job/unit/7/ )" in message
     assert jenkins.run(first, 7, "report", "FAILURE") == {"recorded": False}
 
-    second = running.project.propose(CHANGE, {"README.md": "two"}, patch_set=2)
+    second = running.project.propose(CHANGE, {"Unit.java": "two"}, patch_set=2)
     see(running, second)
     assert jenkins.run(first, 8, "report", "SUCCESS") == {"recorded": True}, "late, and kept"
     assert jenkins.run(first, 8, "look-up")["build"]["result"] == "SUCCESS"
@@ -158,7 +147,7 @@ def test_a_job_of_jenkins_from_its_start_to_a_reused_result(running: RunningSite
 
 
 def test_the_page_of_a_build_shows_the_other_ci(running: RunningSite, jenkins: Jenkins) -> None:
-    change = running.project.propose(2, {"README.md": "three"})
+    change = running.project.propose(12, {"Unit.java": "three"})
     see(running, change)
     (jenkins.root / "failed.xml").write_text(JUNIT, encoding="utf-8")
     jenkins.run(change, 20, "report", "STARTED")
@@ -170,10 +159,10 @@ def test_the_page_of_a_build_shows_the_other_ci(running: RunningSite, jenkins: J
 
 
 def test_a_number_of_another_revision_is_refused(running: RunningSite, jenkins: Jenkins) -> None:
-    first = running.project.propose(3, {"README.md": "four"})
+    first = running.project.propose(13, {"Unit.java": "four"})
     see(running, first)
     jenkins.run(first, 30, "report", "STARTED")
-    second = running.project.propose(3, {"README.md": "five"}, patch_set=2)
+    second = running.project.propose(13, {"Unit.java": "five"}, patch_set=2)
     see(running, second)
     with pytest.raises(AssertionError, match="number: build 30 of unit was reported for another revision"):
         jenkins.run(second, 30, "report", "SUCCESS")

@@ -8,55 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import text
 
-from tests.e2e.conftest import started
 from tests.support.access.page_forms import form_of, signed_in
-from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from tests.e2e.conftest import RunningSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
-CHANGE = 2
-FILES = {
-    "benchgate.yaml": """\
-version: 1
-commands: {rerun: committers, override: reviewers}
-jobs:
-  unit:
-    kind: ctest
-    pool: perf
-    build: {configure: cmake -S . -B build, compile: cmake --build build}
-""",
-    "CMakeLists.txt": """\
-cmake_minimum_required(VERSION 3.20)
-project(tiny LANGUAGES NONE)
-enable_testing()
-foreach(name replication store)
-  add_test(NAME ${name} COMMAND sh ${CMAKE_SOURCE_DIR}/${name}.sh ${CMAKE_SOURCE_DIR})
-endforeach()
-""",
-    "replication.sh": '[ ! -f "$1/late.txt" ] || { echo "waited $(cat "$1/late.txt") ms"; exit 1; }\n',
-    "store.sh": '[ ! -f "$1/broken.txt" ] || { echo "not stored"; exit 1; }\n',
-}
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """A Benchgate with a project of two tests; one depends on a file."""
-    root: Path = tmp_path_factory.mktemp("site")
-    project = TinyProject(root / "tiny")
-    project.commit(FILES)
-    with started(root, project) as found:
-        yield found
+CHANGE = 14
 
 
 def upload(running: RunningSite, patch_set: int, **files: str) -> int | None:
     """Upload a patch set with these files; return its vote."""
-    named = {f"{name}.txt": content for name, content in files.items()}
+    named = {f"{name}.case": content for name, content in files.items()}
     before = len(running.messages(CHANGE)) if patch_set > 1 else 0
     running.feed(running.project.propose(CHANGE, named, patch_set).event())
     running.wait(lambda: len(running.messages(CHANGE)) > before, f"the message on patch set {patch_set}")
