@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 import pytest
@@ -27,41 +27,35 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
-def test_a_killed_site_can_be_started_again(tmp_path: Path) -> None:
-    project = TinyProject(tmp_path / "tiny")
-    with up(tmp_path, project) as process:
-        replay(tmp_path, project, project.propose(1, {"time.txt": "160", "slow.txt": "2"}).event())
-        wait(lambda: "build.claimed" in log_of(tmp_path, "machine"), "the claim")
-        process.kill()
-        process.wait()
-    wait(lambda: not processes_of(tmp_path), "the end of the orphans")
-    with up(tmp_path, project):
-        wait(lambda: vote(tmp_path, 1) == -1, "the vote")
+class Started(NamedTuple):
+    """A running `benchgate up`, and where it and its project are."""
 
-
-def test_an_interrupted_site_leaves_no_process_and_no_link(tmp_path: Path) -> None:
-    project = TinyProject(tmp_path / "tiny")
-    with up(tmp_path, project) as process:
-        wait(lambda: len(processes_of(tmp_path)) >= 6, "a process for each part")
-        wait((tmp_path / "var" / "sign-in").exists, "the secret of the link")
-        assert open_to_others(tmp_path / "var") == []
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
-    assert processes_of(tmp_path) == []
-    assert not (tmp_path / "var" / "sign-in").exists()
+    root: Path
+    project: TinyProject
+    process: subprocess.Popen[bytes]
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, TinyProject]]:
-    """The place of a running `benchgate up`, and its project."""
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
+    """A site that was killed while it built, and started again."""
     root = tmp_path_factory.mktemp("up")
     project = TinyProject(root / "tiny")
-    with up(root, project):
-        yield root, project
+    with up(root, project) as process:
+        replay(root, project, project.propose(1, {"time.txt": "160", "slow.txt": "2"}).event())
+        wait(lambda: "build.claimed" in log_of(root, "machine"), "the claim")
+        process.kill()
+        process.wait()
+    wait(lambda: not processes_of(root), "the end of the orphans")
+    with up(root, project) as process:
+        yield Started(root, project, process)
 
 
-def test_the_printed_link_signs_the_user_of_this_machine_in(started: tuple[Path, TinyProject]) -> None:
-    printed = started[0] / "up.out"
+def test_a_killed_site_can_be_started_again(started: Started) -> None:
+    wait(lambda: vote(started.root, 1) == -1, "the vote")
+
+
+def test_the_printed_link_signs_the_user_of_this_machine_in(started: Started) -> None:
+    printed = started.root / "up.out"
     wait(lambda: re.search(r"/sign-in\?secret=\S+\n", printed.read_text()), "the link")
     [link] = re.findall(r"to act on its pages, open (\S+)", printed.read_text())
     origin, secret = link.split("/sign-in?secret=")
@@ -74,26 +68,37 @@ def test_the_printed_link_signs_the_user_of_this_machine_in(started: tuple[Path,
         assert "the user of this machine" in browser.get("/account").text
 
 
-def test_replay_names_each_bad_line_and_feeds_the_others(started: tuple[Path, TinyProject]) -> None:
-    root, project = started
-    event = project.propose(1, {"README.md": "a change without a job"}).event()
+def test_replay_names_each_bad_line_and_feeds_the_others(started: Started) -> None:
+    root, project, _ = started
+    event = project.propose(2, {"README.md": "a change without a job"}).event()
     done = replay(root, project, b"not json\n" + event + b'\n{"type": 3}\n')
     assert done.returncode == 2
     assert b"<stdin>:1: not JSON" in done.stderr
     assert b"<stdin>:3: " in done.stderr
     assert b"fed 1 events, skipped 2" in done.stderr
-    wait(lambda: is_answered(root, 1), "the message")
+    wait(lambda: is_answered(root, 2), "the message")
 
 
 def test_the_machine_worker_knows_neither_the_owner_nor_the_secrets(
-    started: tuple[Path, TinyProject],
+    started: Started,
 ) -> None:
-    wait(lambda: machine_workers(started[0]), "the machine worker")
-    machine = machine_workers(started[0])[0]
+    wait(lambda: machine_workers(started.root), "the machine worker")
+    machine = machine_workers(started.root)[0]
     names = {word.split(b"=")[0] for word in Path(f"/proc/{machine}/environ").read_bytes().split(b"\0")}
     assert b"BENCHGATE_MACHINE_DATABASE_URL" in names
     assert b"BENCHGATE_DATABASE_URL" not in names
     assert b"BENCHGATE_WEBHOOK_SECRETS" not in names
+
+
+def test_an_interrupted_site_leaves_no_process_and_no_link(started: Started) -> None:
+    home = started.root / "var"
+    wait(lambda: len(processes_of(started.root)) >= 6, "a process for each part")
+    wait((home / "sign-in").exists, "the secret of the link")
+    assert open_to_others(home) == []
+    started.process.send_signal(signal.SIGINT)
+    assert started.process.wait(60) == 0
+    assert processes_of(started.root) == []
+    assert not (home / "sign-in").exists()
 
 
 @contextmanager
