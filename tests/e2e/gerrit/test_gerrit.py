@@ -95,7 +95,7 @@ def test_a_patch_set_that_breaks_the_project_file_gets_a_comment_on_its_line(sit
     [("Recheck please", "write `recheck`"), ("overide MB-1 flaky", "`override BUG-ID REASON`")],
 )
 def test_a_near_miss_of_a_command_gets_its_spelling(site: GerritSite, comment: str, expected: str) -> None:
-    change = site.gerrit.propose({"note.txt": comment})
+    change = site.gerrit.propose({"README.md": comment})
     site.wait_for(1, change)
     site.gerrit.review("bob", change, {}, comment)
     site.wait(lambda: expected in site.posted(change.number)[-1]["message"], "the reply")
@@ -104,7 +104,7 @@ def test_a_near_miss_of_a_command_gets_its_spelling(site: GerritSite, comment: s
 def test_a_change_moved_to_another_branch_gets_another_vote(site: GerritSite) -> None:
     gerrit = site.gerrit
     gerrit.rest("admin", "PUT", f"/projects/{gerrit.project}/branches/stable", {"revision": gerrit.branch})
-    change = gerrit.propose({"time.txt": "150"})
+    change = gerrit.propose({"broken.txt": "1"})
     site.wait_for(-1, change)
     before = len(site.posted(change.number))
     gerrit.rest("admin", "POST", f"/changes/{change.number}/move", {"destination_branch": "stable"})
@@ -114,7 +114,7 @@ def test_a_change_moved_to_another_branch_gets_another_vote(site: GerritSite) ->
 
 def test_a_server_restored_from_a_backup_gets_its_votes_again(site: GerritSite) -> None:
     gerrit = site.gerrit
-    change = gerrit.propose({"time.txt": "150"})
+    change = gerrit.propose({"broken.txt": "1"})
     backup = gerrit.meta(change.number)
     lost = site.wait_for(-1, change)
     gerrit.restore(change.number, backup)
@@ -162,7 +162,7 @@ def test_an_abandoned_change_is_stopped(site: GerritSite) -> None:
 
 
 def test_a_vote_due_during_an_outage_is_cast_once_afterwards(site: GerritSite) -> None:
-    change = site.gerrit.propose({"time.txt": "140", "slow.txt": "3"})
+    change = site.gerrit.propose({"broken.txt": "1", "slow.txt": "3"})
     site.wait(lambda: _has_run(site, change.number), "the run")
     site.gerrit.stop()
     site.wait(lambda: site.value(_FAILED_TRIES) == 1, "a failed attempt")
@@ -184,7 +184,7 @@ def test_without_events_the_vote_comes_after_the_next_poll(site: GerritSite) -> 
 
 
 def test_a_change_that_turns_private_disappears_from_the_pages(site: GerritSite) -> None:
-    change = site.gerrit.propose({"time.txt": "150"})
+    change = site.gerrit.propose({"broken.txt": "1"})
     site.wait_for(-1, change)
     addresses = [f"{site.site.base_url}{path}/{change.number}" for path in ("/changes", "/api/v1/changes")]
 
