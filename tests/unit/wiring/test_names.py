@@ -55,7 +55,7 @@ def test_a_worker_registers_under_the_name_that_its_home_knows(
     def refuse(settings: MachineSettings) -> None:
         raise Unfit(f"a machine named {settings.machine_name}, {os.environ['BENCHGATE_MACHINE_NAME']}")
 
-    monkeypatch.setattr(worker, "build_machine", refuse)
+    monkeypatch.setattr("service.wiring.machine.build_machine", refuse)
     monkeypatch.setattr(worker, "keep_off", lambda _: None)  # it would move this process to other CPUs
     # The command sets these in its process; monkeypatch restores them.
     for name in ("BENCHGATE_POOL", "BENCHGATE_BUILDS_BESIDE"):
