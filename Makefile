@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
+.PHONY: install help demo compose-up compose-test gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -17,6 +17,13 @@ install: .venv/run.stamp ## install the command as .venv/bin/benchgate
 demo: .venv/run.stamp ## build, measure and vote on real changes, then show the dashboard (ONCE=1: exit after the votes; ONLY=executor: one scenario; GERRIT=1: on a real Gerrit)
 	$(if $(GERRIT),@tools/need gerrit)
 	@$(BIN)/python -m tools.demo $(if $(GERRIT),--gerrit) $(if $(ONCE),--once) $(foreach scenario,$(ONLY),--only $(scenario))
+
+compose-up: ## start all parts in containers, with passwords in .env (needs Docker with Compose)
+	@$(PYTHON) -m tools.compose_up
+
+compose-test: .venv/dev.stamp ## build the image and vote in its containers, with each Compose that is installed (root; ten minutes)
+	@tools/need compose
+	@$(BIN)/python -m pytest -q -s --log-cli-level=INFO -m nightly tests/e2e/containers
 
 gate-native: .venv/run.stamp ## gate a change of native/ by eight jobs of three pools on this machine, and print a table of them
 	@tools/need gate-native

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
@@ -37,9 +38,12 @@ pytestmark = pytest.mark.e2e
 
 def config(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Run docker-compose, which reads the file and prints the configuration."""
-    argv = ["docker-compose", "-f", str(ROOT / "docker-compose.yml"), "config"]
     passed = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return subprocess.run(argv, env={**passed, **environment}, capture_output=True, text=True, check=False)
+    with NamedTemporaryFile() as empty:  # instead of the .env that `make compose-up` may have written
+        argv = ["docker-compose", "--env-file", empty.name, "-f", str(ROOT / "docker-compose.yml"), "config"]
+        return subprocess.run(
+            argv, env={**passed, **environment}, capture_output=True, text=True, check=False
+        )
 
 
 @pytest.fixture(scope="module")
