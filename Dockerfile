@@ -1,5 +1,6 @@
 # One image for all parts; the command selects the part.
-FROM debian:bookworm-slim
+ARG BASE=debian:bookworm-slim
+FROM ${BASE}
 
 # The tools to build and check projects, and the sandbox. A project that needs more tools can extend this image.
 RUN apt-get update \
@@ -7,7 +8,7 @@ RUN apt-get update \
         bubblewrap build-essential ca-certificates ccache clang clang-format clang-tidy cmake git libbenchmark-dev \
         libclang-rt-dev libgmock-dev libgtest-dev ninja-build openssh-client openssl python3 python3-venv util-linux \
         valgrind \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 
 WORKDIR /opt/benchgate
 COPY requirements.lock pyproject.toml README.md LICENSE ./
