@@ -23,7 +23,7 @@ compose-up: ## start all parts in containers, with passwords in .env (needs Dock
 
 compose-test: .venv/dev.stamp ## build the image and vote in its containers, with each Compose that is installed (root; ten minutes)
 	@tools/need compose
-	@$(BIN)/python -m pytest -q -s --log-cli-level=INFO -m nightly tests/e2e/containers
+	@$(BIN)/python -m pytest -q -s --log-cli-level=INFO -m nightly tests/e2e/test_containers.py
 
 gate-native: .venv/run.stamp ## gate a change of native/ by eight jobs of three pools on this machine, and print a table of them
 	@tools/need gate-native

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.error import URLError
 from urllib.request import urlopen
 
 ADDRESS: Final = "http://127.0.0.1:8080"
 PATIENCE_SECONDS: Final = 300.0  # the first start creates the database
-SECRETS: Final = (
-    "BENCHGATE_ADMINISTRATOR_PASSWORD",
-    "BENCHGATE_OWNER_PASSWORD",
-    "BENCHGATE_MACHINE_PASSWORD",
-    "BENCHGATE_BROKER_WEB_PASSWORD",
-    "BENCHGATE_BROKER_CONTROL_PASSWORD",
-    "BENCHGATE_BROKER_PERF_PASSWORD",
-    "BENCHGATE_WEBHOOK_SECRET",
-)
+COMMANDS: Final = (("docker", "compose"), ("docker-compose",))
+_SECRET: Final = re.compile(r"\$\{(\w+):\?")  # a variable that must be set
 
 
-def write_secrets(path: Path) -> bool:
-    """Write a file of random secrets that only its owner can read; leave an existing one as it is."""
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+def write_secrets(path: Path, compose_file: str) -> bool:
+    """Write random values of the variables that a compose file demands; return False if the file exists."""
+    if path.exists():
         return False
-    with os.fdopen(file, "w", encoding="utf-8") as stream:
-        stream.writelines(f"{name}={secrets.token_hex(24)}\n" for name in SECRETS)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        names = dict.fromkeys(_SECRET.findall(compose_file))
+        stream.writelines(f"{name}={secrets.token_hex(24)}\n" for name in names)
     return True
 
 
@@ -42,8 +35,7 @@ def compose() -> tuple[str, ...]:
     Raises:
         SystemExit: neither is installed, or the Docker daemon does not answer.
     """
-    candidates = (("docker", "compose"), ("docker-compose",))
-    found = next((words for words in candidates if _succeeds(*words, "version")), None)
+    found = next((words for words in COMMANDS if _succeeds(*words, "version")), None)
     if found is None:
         raise SystemExit("Docker Compose is missing: install it (Debian: docker.io docker-compose)")
     if not _succeeds("docker", "info"):
@@ -51,26 +43,24 @@ def compose() -> tuple[str, ...]:
     return found
 
 
-def wait_until_ready(address: str, patience: float = PATIENCE_SECONDS) -> bool:
-    """Wait until the web part reports that it is ready; return False after ``patience`` seconds."""
-    deadline = time.monotonic() + patience
+def wait_until_ready() -> bool:
+    """Wait until the web part reports that it is ready; return False after five minutes."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        try:
-            with urlopen(f"{address}/readyz", timeout=5):  # noqa: S310 - our own address
-                return True
-        except (URLError, OSError):  # it does not listen yet, or answers 503
-            time.sleep(1)
+        with suppress(OSError), urlopen(f"{ADDRESS}/readyz", timeout=5):  # noqa: S310
+            return True
+        time.sleep(1)
     return False
 
 
 def main() -> int:
     """Start the containers of the compose file in this directory, and print where the pages are."""
     words = compose()
-    if write_secrets(Path(".env")):
+    if write_secrets(Path(".env"), Path("docker-compose.yml").read_text(encoding="utf-8")):
         print("wrote new passwords to .env; keep this file, the database knows them")
-    subprocess.run((*words, "up", "-d"), check=True)  # noqa: S603 - found above
-    if not wait_until_ready(ADDRESS):
-        print(f"{ADDRESS}/readyz is not ready; see `{' '.join(words)} logs`", file=sys.stderr)
+    started = subprocess.run((*words, "up", "-d"), check=False).returncode == 0  # noqa: S603 - found above
+    if not started or not wait_until_ready():
+        print(f"Benchgate is not ready; see `{' '.join(words)} logs`", file=sys.stderr)
         return 1
     print(f"Benchgate is ready at {ADDRESS}\nto stop it: {' '.join(words)} down (the data stays)")
     return 0

@@ -63,14 +63,14 @@ def image_in(cache: Path) -> Image:
 def _make(folder: Path) -> None:
     root, done = folder / "root", folder / "done"
     done.mkdir()
-    (folder / "apt").write_text(_run("apt-config", "dump", "Acquire"), encoding="utf-8")
+    (folder / "apt").write_text(apt_options(), encoding="utf-8")
     _run(
         "mmdebstrap",
         *("--mode=root", "--variant=minbase", f"--include={','.join(PACKAGES)}"),
         f"--aptopt={folder / 'apt'}",
         *(f"--customize-hook={line}" for line in SETUP),
         *(SUITE, str(root)),
-        *(str(path) for path in _sources()),
+        *(str(path) for path in apt_sources()),
     )
     for kind, name in (("vmlinuz", "kernel"), ("initrd.img", "initial")):
         [file] = (root / "boot").glob(f"{kind}-*")
@@ -78,7 +78,12 @@ def _make(folder: Path) -> None:
     _run("mke2fs", "-q", "-t", "ext4", "-d", str(root), str(done / "disk"), DISK_SIZE)
 
 
-def _sources() -> list[Path]:
+def apt_options() -> str:
+    """Return the settings with which apt of this machine reaches its servers."""
+    return _run("apt-config", "dump", "Acquire")
+
+
+def apt_sources() -> list[Path]:
     """List the files from which apt of this machine knows its servers; only they may name a mirror."""
     top = Path("/etc/apt")
     files = [top / "sources.list", *sorted((top / "sources.list.d").glob("*"))]

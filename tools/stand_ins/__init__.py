@@ -1,0 +1,1 @@
+"""Build the image, and stand-ins for the images of others, where no registry can be reached."""
