@@ -21,7 +21,7 @@ demo: .venv/run.stamp ## build, measure and vote on real changes, then show the 
 compose-up: ## start all parts in containers, with passwords in .env (needs Docker with Compose)
 	@$(PYTHON) -m tools.compose_up
 
-compose-test: .venv/dev.stamp ## build the image and vote in its containers, with each Compose that is installed (root; ten minutes)
+compose-test: .venv/dev.stamp ## build the image and vote in its containers, with each Compose that is installed (root; half an hour on two busy CPUs)
 	@tools/need compose
 	@$(BIN)/python -m pytest -q -s --log-cli-level=INFO -m nightly tests/e2e/test_containers.py
 
