@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
@@ -14,6 +12,7 @@ from service.domain.runs.vote import Outcome
 from service.domain.values.identity import ChangeAddress
 from tests.e2e.conftest import RunningSite, started
 from tests.support.project.tiny_project import COMPILE, PROGRAM, TinyProject
+from tests.support.small_disk import small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -249,7 +248,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     project = TinyProject(root / "tiny", JOBS)
     old = project.commit(FILES)
     project.commit(OPTIMISED)
-    with small_disk(root / "var" / "machines"), started(root, project, PATIENCE, LEASE) as site:
+    with small_disk(root / "var" / "machines", DISK), started(root, project, PATIENCE, LEASE) as site:
         for name, patch in PATCHES.items():
             if name.endswith("as a merge"):
                 site.feed(project.propose_merge(NUMBERS[name], patch.files, old, "main").event())
@@ -318,16 +317,3 @@ def left_by_builds(site: RunningSite) -> list[Path]:
     """The directories of builds, running or dead."""
     worktrees = (path for path in site.site.home.glob("machines/*/git/worktrees/*") if path.is_dir())
     return [*worktrees, *(path for own in workers_directories(site) for path in own.iterdir())]
-
-
-@contextmanager
-def small_disk(directory: Path) -> Iterator[None]:
-    """Make a directory that is a file system of its own, if this user may mount one."""
-    directory.mkdir(parents=True)
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}m,mode=700", "tmpfs", str(directory)]
-    is_mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    try:
-        yield
-    finally:
-        if is_mounted:
-            subprocess.run(["umount", str(directory)], check=True)

@@ -51,7 +51,7 @@ def may_add(spec: BuildSpec, revision: Revision) -> bool:
 
 def mounts_of(cache: PurePath, own: PurePath, *, is_writable: bool) -> tuple[Mount, ...]:
     """Return the mounts of a project's cache and of the build's own directory."""
-    return Mount(cache, _CACHE, writable=is_writable), Mount(own, _OWN, writable=True)
+    return Mount(cache, _CACHE, writable=is_writable, is_bounded=True), Mount(own, _OWN, writable=True)
 
 
 def environment_of(toolchain: str, limit: int, *, is_writable: bool) -> Mapping[str, str]:

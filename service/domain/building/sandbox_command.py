@@ -21,6 +21,7 @@ class Mount:
     source: PurePath
     target: str
     writable: bool = False
+    is_bounded: bool = False  # by itself: the limit on disk space leaves it out
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Limits:
     processes: int = 4096  # enough for `make -j` on a large machine; stops a fork bomb
     file_bytes: int = 8 << 30  # the largest single file (a static library with debug information)
     log_bytes: int | None = 64 << 20  # standard output and error together; None: any number
+    disk_bytes: int = 20 << 30  # all files in its writable mounts; more than a large project needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class StoppedBy(StrEnum):
     WALL = "wall time"
     MEMORY = "memory"
     LOG = "log size"
+    DISK = "disk space"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ _LIMITS: Final[Mapping[StoppedBy, tuple[FailureKind, str]]] = MappingProxyType(
         StoppedBy.WALL: (FailureKind.TIMEOUT, "timeout"),
         StoppedBy.MEMORY: (FailureKind.MEMORY, "out of memory"),
         StoppedBy.LOG: (FailureKind.COMMAND, "too much output"),
+        StoppedBy.DISK: (FailureKind.COMMAND, "too much disk space"),
     }
 )
 

@@ -9,6 +9,7 @@ from service.domain.project.dependencies import Pinned
 from service.domain.project.forms import Duration, Record, Size, Text, about, text
 
 MEMORY: Final = 16 << 30  # bytes; more than the linker of a large project needs
+DISK: Final = 20 << 30  # bytes; object files of a large project with debug information
 _INSIDE: Final = "paths inside the source tree, without '..', on one line"
 InnerPath = Annotated[str, text(r"(?!/)(?!.*(^|/)\.\.(/|$))[^\x00\n]{1,500}", _INSIDE)]
 
@@ -24,6 +25,7 @@ class BuildCommands(Record):
     ] = ()
     timeout: Annotated[Duration, about("for each command")] = 1800.0
     memory: Annotated[Size, about("for each command, with all its processes")] = MEMORY
+    disk: Annotated[Size, about("for the sources with all that builds and tests write beside them")] = DISK
     dependencies: Annotated[Pinned, about("of this job; default: those of the file")] = field(
         default_factory=dict, hash=False
     )

@@ -180,9 +180,9 @@ def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Compl
 
     Both are writable; ``/deps``, the dependencies, is not. Output goes to the build's log. A build that
     compares nothing may run beside others, so its commands start no more processes than its share of the
-    CPUs.
+    CPUs. The limit on disk space is that of the build commands: a later command finds what they wrote.
     """
-    host = session.host
+    host, build = session.host, session.spec.job.configuration.build
     sources = (Mount(tree, "/src", writable=True), Mount(build_directory(tree), "/build", writable=True))
     is_whole = session.spec.job.compares or not host.host_cpus
     shares = {} if is_whole else share_of_cpus(len(host.host_cpus), host.builds_beside)
@@ -192,6 +192,7 @@ def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Compl
         cwd="/src",
         env={**shares, **command.env},
         cpus=command.cpus or host.host_cpus or None,
+        limits=replace(command.limits, disk_bytes=build.disk) if build else command.limits,
     )
     return host.sandbox.run(placed, log=session.log, watch=session.watch)
 

@@ -39,6 +39,7 @@ _RULES: Final = 1  # of unpacking; another number unpacks everything again
 _UNPACK: Final = resources.files("service.adapters.sources.dependencies").joinpath("unpack.py").read_text()
 _REFUSED, _DISK = 3, 4  # exit codes of unpack.py
 _MEMORY: Final = 2 << 30  # of unpacking; the decompressor of the strongest xz needs half of it
+_TOO_LARGE: Final = frozenset({StoppedBy.MEMORY, StoppedBy.WALL, StoppedBy.DISK})
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
@@ -141,7 +142,7 @@ class CachedDependencies(Dependencies):
         if done.is_success:
             return tree
         said = plain((log.getvalue().decode(errors="replace").splitlines() or [""])[-1]) or done.end
-        if done.exit_code == _REFUSED or done.stopped_by in {StoppedBy.MEMORY, StoppedBy.WALL}:
+        if done.exit_code == _REFUSED or done.stopped_by in _TOO_LARGE:
             raise BadInput(f"the archive cannot be used: {said}", plain(url))
         raise Transient(f"{plain(url)} cannot be unpacked: {said}")
 

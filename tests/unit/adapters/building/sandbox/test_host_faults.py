@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-from types import SimpleNamespace
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.building.sandbox import disk_watch
 from service.adapters.building.sandbox.host_faults import HostFaults
-from service.domain.building.sandbox_command import Command, Completed, StoppedBy
+from service.domain.building.sandbox_command import Command, Completed, Mount, StoppedBy
+from service.domain.machines.disk import Disk
 from service.domain.values.errors import Transient
 
 if TYPE_CHECKING:
@@ -55,20 +56,47 @@ def test_a_limit_is_the_programs_own_failure(tmp_path: Path) -> None:
     assert run(Ending(done), tmp_path) == done
 
 
+def on_disk_with(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
+    """Let the disk of 100 GiB have so much free at each look, at last as much as at the one before."""
+    left = [*free]
+    monkeypatch.setattr(
+        disk_watch, "disk_of", lambda _: Disk(100 << 30, left.pop(0) if len(left) > 1 else left[0])
+    )
+
+
 def test_a_full_disk_is_the_hosts_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
+    on_disk_with(monkeypatch, 5 << 20)
     with pytest.raises(Transient, match="5 MiB left"):
         run(Ending(FAILED), tmp_path)
     assert run(Ending(Completed(0, 0.1)), tmp_path).is_success
 
 
-def test_a_briefly_full_disk_is_the_hosts_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A linker that gets "no space left on device" removes its unfinished file before it exits."""
-    free = iter([9 << 30, 3 << 20, 9 << 30])
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=next(free)))
+def test_a_disk_that_gets_full_ends_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_disk_with(monkeypatch, 9 << 30, 3 << 20)
+    with pytest.raises(Transient, match="3 MiB left"):
+        run(Ending(Completed(0, 0.1), looks=1), tmp_path)
 
+
+def test_a_disk_that_was_full_at_the_end_is_the_hosts_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk_with(monkeypatch, 9 << 30, 9 << 30, 3 << 20)
     with pytest.raises(Transient, match="3 MiB left"):
         run(Ending(FAILED, looks=1), tmp_path)
+
+
+def test_files_without_a_name_that_filled_the_disk_are_the_programs_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its end they are gone, and their room is free again."""
+    on_disk_with(monkeypatch, 50 << 30, 3 << 20, 50 << 30)
+    command, log = Command(("x",), (Mount(tmp_path, "/build", writable=True),)), BytesIO()
+    sandbox = HostFaults(Ending(Completed(0, 0.1), looks=1), tmp_path, tmp_path / "vmstat")
+
+    done = sandbox.run(command, log=log, watch=lambda: None)
+
+    assert done.stopped_by is StoppedBy.DISK
+    assert b"wrote more than 20 GiB" in log.getvalue()
 
 
 def test_a_kill_for_lack_of_memory_is_the_hosts_failure(tmp_path: Path) -> None:
