@@ -36,7 +36,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.clauses import MAX_CLAUSE
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
-from service.domain.wording.standing import expected, ordinal
+from service.domain.wording.standing import expected, ordinal, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -245,6 +245,7 @@ def _environment() -> Environment:
         ordinal=ordinal,
         stamp=formatting.stamp,
         lasting=formatting.lasting,
+        refuses=refuses,
         expected=expected,
         percent=formatting.percent,
         counted=formatting.counted,

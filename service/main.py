@@ -26,6 +26,7 @@ from service.adapters.access.sign_in_secret import read_secret
 from service.adapters.access.viewers import Viewers
 from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, CircuitBreaker
+from service.adapters.system.disk import disk_of
 from service.adapters.system.room import room_of
 from service.config.control import ControlSettings
 from service.domain.access.caller import Role, User
@@ -93,7 +94,11 @@ def create_app() -> FastAPI:
     health = HealthCheck(
         public,
         _patience(settings, plane),
-        {"queue": plane.queue.check, "git": lambda: _git_problem(settings)},
+        {
+            "queue": plane.queue.check,
+            "git": lambda: _git_problem(settings),
+            "artifacts": lambda: _disk_problem(settings),
+        },
     )
     waiting = Semaphore(MOST_WAITING)
     servers = {name: server.for_pages() for name, server in plane.servers.items()}
@@ -279,6 +284,12 @@ def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:
         return public if viewer is None else plane.reading.seen_by(viewer)
 
     return reading_of
+
+
+def _disk_problem(settings: ControlSettings) -> str:
+    """Return how little room the disk of the artifacts has; empty if it has enough."""
+    shortage = disk_of(settings.artifacts_path).shortage
+    return f"their disk has {shortage}" if shortage else ""
 
 
 def _git_problem(settings: ControlSettings) -> str:

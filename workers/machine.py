@@ -10,6 +10,7 @@ import structlog
 from celery.signals import worker_shutting_down
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
+from service.domain.machines.disk import keeps_from_all
 from service.domain.values.errors import Transient
 from service.ports.machines import Upcoming
 from service.ports.runs.queue import Task
@@ -29,9 +30,10 @@ _is_free = threading.Event()
 def _report_obstacle(plane: MachinePlane, upcoming: Upcoming) -> str:
     """Check for an obstacle to the next build, report it in a heartbeat, and return it.
 
-    Only an exclusive build has one. While other builds run on the host, the check would take them for one.
+    A full disk keeps from any build; other work only from an exclusive one. While other builds run on the
+    host, the check would take them for other work.
     """
-    obstacle = plane.obstacle() if upcoming is Upcoming.EXCLUSIVE else ""
+    obstacle = plane.room() or (plane.obstacle() if upcoming is Upcoming.EXCLUSIVE else "")
     plane.worklist.heartbeat(obstacle)
     (_is_free.clear if obstacle else _is_free.set)()
     return obstacle
@@ -45,6 +47,8 @@ def execute_task(entity: int) -> None:
     if obstacle := _report_obstacle(plane, upcoming):
         # The build stays queued, and the schedule publishes its task again.
         log.warning("machine.waits", reason=obstacle, hint=entity)
+        if keeps_from_all(obstacle):
+            return
     claimed = plane.worklist.claim(may_measure=upcoming is Upcoming.EXCLUSIVE and not obstacle)
     if claimed is None:
         return

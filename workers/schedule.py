@@ -17,6 +17,7 @@ from service.domain.trunk.week import week_to_tell
 from service.domain.values.errors import Transient
 from service.ports.runs.queue import Task, reconciliation
 from service.steps.failures.match_known import propose_known
+from service.steps.machines.make_room import make_room
 from service.steps.runs.prune import PART_SECONDS, collect_artifacts, part_at, prune_by_schedule
 from service.steps.runs.sweep import BACKLOG, ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
@@ -62,6 +63,7 @@ def main() -> None:
     )
     cleaning = (
         PeriodicJob("prune", 600.0, lambda: prune_by_schedule(plane.store, plane.retention, plane.policy)),
+        PeriodicJob("mirrors", 600.0, lambda: make_room(plane.caches, time.time())),
         PeriodicJob("artifacts", PART_SECONDS, lambda: _collect(plane)),
     )
     # They may take minutes, for which no task may wait. What is cut short at the end is done the next time.

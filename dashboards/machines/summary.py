@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dashboards.formatting import counted
 from service.domain.runs.health import SILENT_AFTER
 from service.domain.values.text import listed
+from service.domain.wording.standing import refuses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ def machines_sentence(machines: Sequence[Machine], condition: Condition) -> str:
     if drained:
         hosts = list(dict.fromkeys(each.host for each in drained))
         parts.append(f"{listed(hosts, 5)} {'is' if len(hosts) == 1 else 'are'} drained.")
-    parts += [f"{each.name} takes no benchmarks: {each.obstacle}." for each in hindered]
+    parts += [f"{each.name} {refuses(each.obstacle)}." for each in hindered]
     if silent:
         verb = "has" if len(silent) == 1 else "have"
         parts.append(f"{listed([each.name for each in silent])} {verb} not reported for a minute.")

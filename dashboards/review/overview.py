@@ -12,7 +12,7 @@ from service.domain.runs.health import SILENT_AFTER
 from service.domain.trunk.regression import RegressionList
 from service.domain.trunk.week import Week
 from service.domain.wording.digest import week_sentence
-from service.domain.wording.standing import PoolMachine, hindrance
+from service.domain.wording.standing import PoolMachine, hindrance, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -140,7 +140,7 @@ def _unavailable(
             since = _since(each.last_seen_at, condition.now)
             yield Need("/machines", each.name, f"has not reported {since}")
         elif each.obstacle and not each.is_busy and each.pool not in named:
-            yield Need("/machines", each.name, f"takes no benchmarks: {each.obstacle}")
+            yield Need("/machines", each.name, refuses(each.obstacle))
     for host, closure in drained.items():
         since = _since(closure.begins_at, condition.now)
         yield Need("/machines", host, f"drained by {closure.closed_by} {since}: {closure.reason}")

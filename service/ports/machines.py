@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from enum import StrEnum, auto
 from typing import Any, Final, Protocol
 
 from service.domain.machines.closures import Closing, Closure
+from service.domain.machines.disk import CachedDirectory, Disk
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.runs.health import SILENT_AFTER
@@ -113,6 +114,19 @@ class Worklist(Protocol):
         """Send a heartbeat. ``obstacle`` keeps the machine from taking work; None: as reported before."""
 
 
+class Caches(Protocol):
+    """Directories of one home that can be fetched again: mirrors, dependencies and caches of compilers."""
+
+    def disk(self) -> Disk:
+        """Return the room of the disk that has them."""
+
+    def cached(self) -> Iterable[CachedDirectory]:
+        """List them."""
+
+    def evict(self, each: CachedDirectory) -> bool:
+        """Remove one unless it is in use or was used meanwhile; return whether it is gone."""
+
+
 class Claimed(Lease, Asked, PairLog, Binaries, Protocol):
     """A claimed build, with everything that its machine may do to it."""
 
@@ -195,7 +209,7 @@ class Machine:
     environment_id: int | None
     environment: Mapping[str, Any]
     build: BuildName | None
-    obstacle: str  # why it takes no benchmarks; empty if it does
+    obstacle: str  # why it takes no benchmarks, or no build at all; empty if it does
     version: str = ""  # of its worker, if it is known
     closure: Closure | None = None  # of its host: the current one that lasts longest, or else the next
     is_busy: bool = field(

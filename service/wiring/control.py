@@ -29,6 +29,7 @@ from service.adapters.review.gerrit.review import GerritReview
 from service.adapters.review.gerrit.stream import GerritStream
 from service.adapters.runs.queue import CeleryQueue
 from service.adapters.sources.git.mirror import GitSource, mirrors_by_instance
+from service.adapters.system.eviction import DirectoryCaches
 from service.adapters.system.json_client import Bearer, Password
 from service.adapters.trunk.chat import Chats
 from service.adapters.trunk.comments import Comments
@@ -83,6 +84,7 @@ class Control:
     servers: Mapping[str, ReviewServer]  # by instance, in the order of their names
     addresses: Mapping[str, str]  # of the Gerrits, by instance
     source: GitSource
+    caches: DirectoryCaches  # of the mirrors
     sources: Mapping[str, GitSource]  # by the instances that have their own
     artifacts: ArtifactStore
     downloads: ArtifactStore  # dependencies that a machine fetched, for the others
@@ -189,6 +191,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         addresses={name: gerrit.url.rstrip("/") for name, gerrit in settings.gerrit_servers.items()},
         source=GitSource(git, settings.remote, allowed=allowed),
         sources=mirrors_by_instance(git, settings.remotes, allowed),
+        caches=DirectoryCaches(git.parent),
         artifacts=stores[ArtifactKind.BUILDS],
         downloads=stores[ArtifactKind.DOWNLOADS],
         links=Links(settings.base_url, has_several=len(instances) > 1),

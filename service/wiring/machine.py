@@ -18,10 +18,12 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machines.calls import call
 from service.adapters.postgres.machines.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sources.git.mirror import mirrors_by_instance
+from service.adapters.system.eviction import DirectoryCaches
 from service.config.machine import MachineSettings
 from service.config.shared import require
 from service.domain.values.errors import BadInput, Refused, Transient
 from service.ports.building import ArtifactKind
+from service.steps.machines.make_room import make_room
 from service.steps.machines.preflight import obstacle_to_measuring
 from service.wiring.build_host import directory_of, make_build_host
 from service.wiring.permitted import Permitted
@@ -47,6 +49,7 @@ class MachinePlane:
     progress: Progress
     sources: Mapping[str, GitSource]  # by the instances that have their own
     register: Callable[[], None]
+    room: Callable[[], str]  # makes room, and returns why the disk has none for a build; empty if it has
     obstacle: Callable[[], str]  # the current obstacle to measuring, empty if none; takes a moment
 
     def host_for(self, instance: str) -> BuildHost:
@@ -116,11 +119,15 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
         facts = {**environment.to_mapping(), **setup, "in_force": dict(in_force)}
         worklist.register(environment.fingerprint(in_force, setup), facts)
 
+    def room() -> str:
+        return make_room(caches, time.time())
+
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
+    caches = DirectoryCaches(home)
     sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, permitted.sources)
-    return MachinePlane(worklist, host, LoggedProgress(), sources, register, obstacle)
+    return MachinePlane(worklist, host, LoggedProgress(), sources, register, room, obstacle)
 
 
 @cache

@@ -16,6 +16,7 @@ from service.domain.machines.closures import closing_of, moment_in
 from service.domain.runs.health import SILENT_AFTER
 from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
+from service.domain.wording.standing import refuses
 from service.ports.access import command_by
 from service.steps.machines.close_hosts import close_hosts, hosts_of_pool, reopen_hosts
 from service.wiring.control import build_control
@@ -128,7 +129,7 @@ def _state(machine: Machine, now: datetime) -> str:
         if now - machine.last_seen_at > SILENT_AFTER:
             work = f"silent since {_minute(machine.last_seen_at)}"
         elif not work:
-            work = f"takes no benchmarks: {plain(machine.obstacle, 200)}" if machine.obstacle else "idle"
+            work = refuses(machine.obstacle) if machine.obstacle else "idle"
     if closure is None:
         return work
     begin = "drained" if closure.is_current(now) else f"will be drained from {_minute(closure.begins_at)}"

@@ -40,9 +40,14 @@ class Disk:
     @property
     def obstacle(self) -> str:
         """The reason to take no build; empty if there is room for one."""
+        return f"{_OBSTACLE}{self.shortage}" if self.shortage else ""
+
+    @property
+    def shortage(self) -> str:
+        """The free room, if it is too little, and what is needed: ``1.1 GiB free, and needs 5.0 GiB``."""
         if self.free >= self.needed:
             return ""
-        return f"{_OBSTACLE}{self.free / (1 << 30):.1f} GiB free, and needs {self.needed / (1 << 30):.1f} GiB"
+        return f"{self.free / (1 << 30):.1f} GiB free, and needs {self.needed / (1 << 30):.1f} GiB"
 
 
 def keeps_from_all(obstacle: str) -> bool:

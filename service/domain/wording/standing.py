@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from service.domain.machines.disk import keeps_from_all
 from service.domain.runs.overrides import Override, OverrideKind
 from service.domain.values.text import duration, plain
 from service.domain.verdict.inference.reasons import WITHHOLDING, Reason, ReasonKind
@@ -84,7 +85,12 @@ def _hindrance(machine: PoolMachine) -> str:
         return f"{name} has not reported for a minute"
     if machine.is_busy:
         return f"{name} is busy"
-    return f"{name} takes no benchmarks: {plain(machine.obstacle, 200)}" if machine.obstacle else ""
+    return f"{name} {refuses(machine.obstacle)}" if machine.obstacle else ""
+
+
+def refuses(obstacle: str) -> str:
+    """Say what a machine with an obstacle does not take: ``takes no benchmarks: other work takes 99 % …``."""
+    return f"takes no {'builds' if keeps_from_all(obstacle) else 'benchmarks'}: {plain(obstacle, 200)}"
 
 
 def expected(wait: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -51,6 +52,7 @@ def compiler_cache(session: BuildSession, revision: Revision) -> Iterator[Cached
         return
     directory, is_writable = host.compiler_cache.directory / owner_of(spec), may_add(spec, revision)
     directory.mkdir(parents=True, exist_ok=True)
+    os.utime(directory)  # its last use, by which it is evicted
     with host.scratch.directory() as own:
         (own / PREPROCESSOR).write_text(REFUSE_MODULES)
         (own / PREPROCESSOR).chmod(0o755)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.domain.machines.disk import Disk
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
@@ -17,6 +18,7 @@ from workers import machine as tasks
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+FULL = Disk(100 << 30, 1 << 30).obstacle
 STOLEN = "30% of its CPU time is stolen by its host"
 
 
@@ -26,6 +28,7 @@ class HinderedMachine:
 
     upcoming: Upcoming = Upcoming.EXCLUSIVE
     hindered_by: str = ""
+    is_full: str = ""
     seen: list[str | None] = field(default_factory=list)
     claims: list[bool] = field(default_factory=list)
     progress: None = None
@@ -35,6 +38,9 @@ class HinderedMachine:
     @property
     def worklist(self) -> HinderedMachine:
         return self
+
+    def room(self) -> str:
+        return self.is_full
 
     def obstacle(self) -> str:
         self.looks += 1
@@ -79,6 +85,18 @@ def test_an_obstacle_keeps_a_machine_from_measuring_but_not_from_other_builds(
     machine.hindered_by = STOLEN
     tasks.execute_task(1)
 
+    assert machine.claims == [False]
+
+
+def test_a_full_disk_keeps_a_machine_from_every_build_until_there_is_room(machine: HinderedMachine) -> None:
+    machine.is_full, machine.upcoming = FULL, Upcoming.ORDINARY
+    tasks.execute_task(1)
+    tasks.heartbeat_task(0)
+    machine.is_full = ""
+    tasks.heartbeat_task(0)
+    tasks.execute_task(2)
+
+    assert machine.seen == [FULL, FULL, "", ""]
     assert machine.claims == [False]
 
 

@@ -26,6 +26,7 @@ from service.adapters.postgres.runs.shown_builds import policy_of
 from service.adapters.postgres.storable import LARGEST_BIGINT, clean
 from service.adapters.postgres.verdict.measurements import SESSIONS, history_of, sessions_on_machine
 from service.domain.machines.closures import Closure
+from service.domain.machines.disk import in_sql
 from service.domain.runs.health import VOTE_ON, Condition, Heartbeat, PoolQueue
 from service.domain.runs.retention import StoredSize
 from service.domain.values.identity import BuildName
@@ -70,9 +71,9 @@ SELECT now() AS now,
            AS oldest_unsent_review_at,
        (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
 """)
-# Nobody waits for a calibration. An obstacle keeps machines from builds that are alone there, a closure from
-# all. A machine of a closed host is neither silent nor busy here: what ends either changes nothing. Nor does
-# its heartbeat hide that those of open hosts are silent.
+# Nobody waits for a calibration. An obstacle keeps machines from builds that are alone there, a closure or a
+# full disk from all. A machine of a closed host is neither silent nor busy here: what ends either changes
+# nothing. Nor does its heartbeat hide that those of open hosts are silent.
 _QUEUES: Final = text(f"""
 SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at,
        CASE WHEN m.are_closed AND q.oldest_at IS NOT NULL THEN greatest(m.hindered_at, q.oldest_at)
@@ -92,7 +93,7 @@ FULL JOIN (
            coalesce(max(last_seen_at) FILTER (WHERE closed_by = ''), max(last_seen_at)) AS machine_seen_at,
            bool_and(obstacle <> '' AND NOT is_busy)
                FILTER (WHERE NOT is_silent AND closed_by = '') AS are_hindered,
-           bool_and(closed_by <> '') FILTER (WHERE NOT is_gone) AS are_closed,
+           bool_and(closed_by <> '' OR {in_sql("obstacle")}) FILTER (WHERE NOT is_gone) AS are_closed,
            max(since) FILTER (WHERE NOT is_silent) AS hindered_at,
            jsonb_agg(jsonb_build_object(
                'name', name, 'obstacle', obstacle, 'closed_by', closed_by,

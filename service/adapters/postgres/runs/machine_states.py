@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from service.domain.machines.disk import in_sql
 from service.domain.runs.health import SILENT_AFTER
 from service.ports.machines import GONE_DAYS
 
@@ -22,5 +23,6 @@ IS_BUSY: Final = """EXISTS (
 
 
 def obstacle_to(is_exclusive: str) -> str:
-    """Return the obstacle of a machine to a build; to one that need not be alone, only a closure is one."""
-    return f"coalesce(shut.reason, CASE WHEN {is_exclusive} THEN m.obstacle ELSE '' END)"
+    """Return the obstacle of a machine to a build: to one that need not be alone, a closure or full disk."""
+    counts = f"{is_exclusive} OR {in_sql('m.obstacle')}"
+    return f"coalesce(shut.reason, CASE WHEN {counts} THEN m.obstacle ELSE '' END)"

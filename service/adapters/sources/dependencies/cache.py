@@ -17,6 +17,7 @@ from typing_extensions import override
 from service.adapters.sources.dependencies.download import MOST_BYTES as DOWNLOAD_BYTES
 from service.adapters.sources.dependencies.download import download, write_bounded
 from service.adapters.sources.git.pinned import check_out_pinned
+from service.adapters.system.eviction import mark_used
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
 from service.domain.project.dependencies import CMAKE_FILE, cmake_file
 from service.domain.values.errors import BadInput, Permanent, Transient
@@ -47,7 +48,7 @@ class CachedDependencies(Dependencies):
     """Dependencies below ``root``, which all machines of a host may share.
 
     An entry is written in scratch space and renamed when it is complete, so a killed process leaves nothing.
-    Entries stay; an operator may remove ``root`` while no build runs.
+    Entries are evicted by their last use; an operator may remove ``root`` while no build runs.
 
     Args:
         root: the directory, on the file system of ``scratch``.
@@ -76,6 +77,8 @@ class CachedDependencies(Dependencies):
                 self._allowed.require(dependency.source)
         keys = {name: _key_of(name, dependency) for name, dependency in wanted.items()}
         place = self._sets / digest_of({"set": keys})
+        for used in (place, *(self._entries / key for key in keys.values())):
+            mark_used(used)
         if place.exists():
             return place
         try:
@@ -196,6 +199,7 @@ def _keep(tree: Path, place: Path) -> None:
     if tree.is_dir():
         tree.chmod(0o755)  # a directory that is moved must be writable
     place.parent.mkdir(parents=True, exist_ok=True)
+    mark_used(tree)  # an archive may have set another time
     os.sync()  # the place must never have empty files after a loss of power
     try:
         tree.rename(place)

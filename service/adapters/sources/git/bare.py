@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.sources.git.command import LOCAL_SECONDS, Until, run_git, unwatched
+from service.adapters.system.eviction import mark_used
 from service.adapters.system.locking import locked
 from service.adapters.system.removal import remove_tree
 from service.domain.values.errors import BadInput
@@ -42,6 +43,7 @@ def run_locked(
     watch: Callable[[], None] = unwatched,
 ) -> Answer:
     """Run git while the caller holds the mirror's lock; remove the files that a failed or killed git left."""
+    mark_used(mirror)
     _remove_unfinished_packs(mirror)
     # Of a killed checkout, one may name a commit that does not exist, and then every fetch fails.
     forget_removed_worktrees(mirror)

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Final
 import httpx
 
 from service.adapters.sources.git.command import run_git
+from service.adapters.system.eviction import mark_used
 from service.adapters.system.locking import locked
 from service.domain.sources.lfs import (
     BATCH,
@@ -158,6 +159,7 @@ class _Objects:
         if not foreign:
             return
         server = self._server(*next(iter(foreign.values())))
+        mark_used(self._directory)
         if not self._lacking(foreign.values()):
             return
         self._directory.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from service.adapters.sources.git.command import LOCAL_SECONDS, Answer, Until, r
 from service.adapters.sources.git.manifests import Manifests
 from service.adapters.sources.git.repository import Repository
 from service.adapters.sources.git.submodules import Submodules
+from service.adapters.system.eviction import mark_used
 from service.adapters.system.locking import locked, make_locked, take_unlocked
 from service.adapters.system.removal import remove_tree
 from service.domain.measuring.lint.touched_lines import lines_in
@@ -103,6 +104,7 @@ class GitSource(Source):
     @override
     def fetch(self, project: str, *refs: str) -> None:
         mirror = self._path_of(project)
+        mark_used(mirror)
         wanted = [ref for ref in map(_checked, refs) if not self._has_commit(mirror, ref)]
         if not wanted:
             return

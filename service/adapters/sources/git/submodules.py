@@ -17,6 +17,7 @@ from service.adapters.sources.git.moved import MOST as MOST_MOVES
 from service.adapters.sources.git.moved import moved_to
 from service.adapters.sources.git.placing import put_file, require_free
 from service.adapters.sources.git.repository import Clone, Repository, tree_entries
+from service.adapters.system.eviction import mark_used
 from service.adapters.system.locking import locked
 from service.domain.sources.submodules import (
     DEEPEST,
@@ -209,6 +210,7 @@ class Submodules:
     ) -> str:
         """Fetch a commit unless the mirror has it; return another address to try if the repository moved."""
         mirror.parent.mkdir(parents=True, exist_ok=True)
+        mark_used(mirror)
         if has_commit(mirror, each.commit):
             return ""
         with locked(mirror, self._fetch_seconds, watch) as lock:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.reading import PostgresReading
+from service.domain.machines.disk import Disk
 from service.domain.runs.health import Patience, degradations
 from tests.integration.postgres.machines.test_hosts import exclusive, host, machine, ordinary
 from tests.integration.postgres.samples import claimed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
+FULL = Disk(100 << 30, 1 << 30).obstacle
 WORK = "other work takes 99% of its CPUs"
 
 
@@ -68,6 +70,22 @@ def test_the_time_runs_until_the_obstacle_ends(database: Database) -> None:
 def test_one_machine_that_takes_benchmarks_is_enough(database: Database) -> None:
     machine(database, "perf-01", "perf", host="perf-01").heartbeat("")
     assert perf(database).hindered_at is None
+
+
+def test_a_full_disk_keeps_a_machine_from_ordinary_builds_too(
+    store: PostgresStore, database: Database
+) -> None:
+    queue(store, ordinary("unit", "perf"))
+    machine(database, "perf-01", "perf", host="perf-01").heartbeat(WORK)
+    set_back(database)
+    assert perf(database).hindered_at is None
+
+    machine(database, "perf-01", "perf", host="perf-01").heartbeat(FULL)
+
+    assert perf(database).hindered_at is not None
+    assert perf(database).hindrance == f"perf-01 takes no builds: {FULL}"
+    (build,) = PostgresReading(database.owner).queued_builds(5)
+    assert build.waits.endswith(f"; perf-01 takes no builds: {FULL}")
 
 
 def test_a_machine_that_works_on_a_build_is_not_hindered(store: PostgresStore, database: Database) -> None:
