@@ -24,6 +24,7 @@ from service.adapters.access.oidc import OidcProvider
 from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.access.sign_in_secret import read_secret
 from service.adapters.access.viewers import Viewers
+from service.adapters.postgres.room import DatabaseRoom
 from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, CircuitBreaker
 from service.adapters.system.disk import disk_of
@@ -70,7 +71,7 @@ from service.wiring.control import build_control
 from service.wiring.logs import log_as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from fastapi import APIRouter, FastAPI, Request
@@ -91,15 +92,7 @@ def create_app() -> FastAPI:
     registry, is_public = CollectorRegistry(), settings.read == "public"
     public = plane.reading.seen_by(None)
     registry.register(Metrics(public, version("benchgate"), partial(room_of, _directories(settings))))
-    health = HealthCheck(
-        public,
-        _patience(settings, plane),
-        {
-            "queue": plane.queue.check,
-            "git": lambda: _git_problem(settings),
-            "artifacts": lambda: _disk_problem(settings),
-        },
-    )
+    health = HealthCheck(public, _patience(settings, plane), _checks(settings, plane))
     waiting = Semaphore(MOST_WAITING)
     servers = {name: server.for_pages() for name, server in plane.servers.items()}
     answers = RecentAnswers(servers, waiting=waiting)
@@ -284,6 +277,16 @@ def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:
         return public if viewer is None else plane.reading.seen_by(viewer)
 
     return reading_of
+
+
+def _checks(settings: ControlSettings, plane: Control) -> Mapping[str, Callable[[], str]]:
+    """Return the checks of what the database does not tell, by name."""
+    return {
+        "queue": plane.queue.check,
+        "git": lambda: _git_problem(settings),
+        "database": DatabaseRoom(plane.engine).check,
+        "artifacts": lambda: _disk_problem(settings),
+    }
 
 
 def _disk_problem(settings: ControlSettings) -> str:

@@ -10,7 +10,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from service.domain.values.errors import BadInput, BenchgateError, NotAllowed, NotFound, TooMany, Transient
+from service.domain.values.errors import (
+    BadInput,
+    BenchgateError,
+    DiskFull,
+    NotAllowed,
+    NotFound,
+    TooMany,
+    Transient,
+)
 from service.domain.values.text import plain
 from service.web.access.account_link import account_link, sign_in_path
 from service.web.schemas import Problem
@@ -140,7 +148,8 @@ async def _known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, BadInput):
         return answered(request, 400, str(error))
     if isinstance(error, Transient):
-        return answered(request, 503, str(error), retry_after=seconds_to_wait(error))
+        status = 507 if isinstance(error, DiskFull) else 503
+        return answered(request, status, str(error), retry_after=seconds_to_wait(error))
     return answered(request, 500, _FAILED)
 
 

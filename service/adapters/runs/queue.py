@@ -62,7 +62,7 @@ class CeleryQueue(Queue):
         queue = pool_queue(pool) if task.is_for_machines else CONTROL_QUEUE
         try:
             self._app.send_task(task.celery_name, args=[entity], queue=queue, retry=False, ignore_result=True)
-        except (OperationalError, OSError) as error:
+        except (OperationalError, RedisError, OSError) as error:
             raise Transient(f"the broker did not accept a task: {error}") from error
 
     @override

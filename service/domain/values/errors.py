@@ -9,6 +9,7 @@
     │   ├── BadResults       Google Benchmark output
     │   └── BadEvent         the body of a Gerrit event
     ├── Transient            the same call may succeed later; the only error that is retried
+    │   ├── DiskFull         a disk has no room for what should be stored
     │   └── Refused          Benchgate's credentials were rejected; an operator must act
     │       └── Forbidden    its credentials are valid, but its account may not do this
     ├── Permanent            the same call will fail again
@@ -91,6 +92,13 @@ class Transient(BenchgateError):
     def __init__(self, what: str, retry_after: float | None = None) -> None:
         super().__init__(what)
         self.retry_after = retry_after
+
+
+class DiskFull(Transient):
+    """A disk has no room for what should be stored."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, retry_after=60.0)  # somebody or the retention makes room
 
 
 class NotSeenYet(Transient):
