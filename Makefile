@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo compose-up compose-test gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
+.PHONY: install help demo compose-up compose-test gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-prune bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -93,6 +93,9 @@ native: .venv/dev.stamp  # with `make --jobs`, only one of them may install
 
 bench-store: .venv/dev.stamp ## measure the ingest and query times of the store (PEERS=1: also those of LNT)
 	@$(BIN)/python -m bench.store $(if $(PEERS),--peers)
+
+bench-prune: .venv/dev.stamp ## measure how quickly samples are deleted, and how much longer ingest takes meanwhile (RESULTS=200000: fewer)
+	@$(BIN)/python -m bench.prune $(foreach results,$(RESULTS),--results $(results))
 
 bench-overhead: .venv/dev.stamp ## measure the seconds from event to vote, without building and measuring
 	@$(BIN)/python -m bench.overhead

@@ -117,12 +117,17 @@ class Filler:
         done: list[Filled] = []
         in_all = max(CHANGES_IN_ALL, results // (2 * SIDES * BENCHMARKS))
         while self.results < results:
-            self.changes += 1
-            moment = self.begin + timedelta(days=DAYS) / in_all * self.changes
-            for kind, status in ((RunKind.CHECK, "NEW"), (RunKind.POST_SUBMIT, "MERGED")):
-                change = _change(self.changes, ChangeStatus(status), moment)
-                done.append(self._add_build(WIDE, kind, change.current.revision, change, moment))
-                moment += timedelta(minutes=30)
+            done += self.add_change(self.begin + timedelta(days=DAYS) / in_all * (self.changes + 1))
+        return done
+
+    def add_change(self, moment: datetime) -> list[Filled]:
+        """Add a change that was checked at that time, and measured again on its branch half an hour later."""
+        self.changes += 1
+        done = []
+        for kind, status in ((RunKind.CHECK, "NEW"), (RunKind.POST_SUBMIT, "MERGED")):
+            change = _change(self.changes, ChangeStatus(status), moment)
+            done.append(self._add_build(WIDE, kind, change.current.revision, change, moment))
+            moment += timedelta(minutes=30)
         return done
 
     def _add_build(
