@@ -13,7 +13,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 
 from service.config.control import ControlSettings
 from service.domain.runs.health import RECONCILE, VISIBILITY
-from service.domain.values.errors import Transient
+from service.domain.values.errors import Transient, reporting_full_disks
 from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import Search
 from service.steps.failures.read_bugs import post_counts, read_bugs
@@ -173,7 +173,8 @@ def run_step(task: Task, entity: int) -> None:
         with plane.store.exclusive(f"{task}/{entity}") as is_ours:
             if not is_ours:
                 return
-            result = STEPS[task](plane, entity)
+            with reporting_full_disks():
+                result = STEPS[task](plane, entity)
     except Transient as error:
         log.warning("step.postponed", error=str(error))
         record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import hashlib
 import re
@@ -18,7 +17,7 @@ from typing_extensions import override
 
 from service.adapters.system.untrusted_file import open_output
 from service.domain.measuring.pair_record import RECORD_BYTES
-from service.domain.values.errors import BadInput, DiskFull, NotFound, Permanent, Transient
+from service.domain.values.errors import OUT_OF_ROOM, BadInput, DiskFull, NotFound, Permanent, Transient
 from service.ports.building import LARGEST_ARTIFACT, Artifacts, IncomingArtifact
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ STALE_SECONDS: Final = 24 * 3600.0  # no write pauses that long
 CHUNK_BYTES: Final = 1 << 20
 MARK: Final = ".benchgate-site"  # has the ID of the site whose artifacts lie beside it
 SUFFIX: Final = ".gz"
-OUT_OF_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 

@@ -31,6 +31,15 @@
 
 from __future__ import annotations
 
+import errno
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OUT_OF_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
 
 class BenchgateError(Exception):
     """Base class of all errors that are raised on purpose."""
@@ -99,6 +108,17 @@ class DiskFull(Transient):
 
     def __init__(self, what: str) -> None:
         super().__init__(what, retry_after=60.0)  # somebody or the retention makes room
+
+
+@contextmanager
+def reporting_full_disks() -> Iterator[None]:
+    """Raise DiskFull for an error of the operating system that means it; raise any other error as it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in OUT_OF_ROOM:
+            raise DiskFull(str(error)) from error
+        raise
 
 
 class NotSeenYet(Transient):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import pytest
 import workers.control
 from service.domain.review.change import Review
 from service.domain.runs.health import VISIBILITY, part_of
-from service.domain.values.errors import Transient
+from service.domain.values.errors import DiskFull, Transient
 from service.domain.values.identity import ChangeKey
 from service.ports.failures.bugs import Bug
 from service.ports.runs.decisions import ReviewState
@@ -230,6 +231,18 @@ def test_the_error_of_a_reconciliation_names_its_server(
     monkeypatch.setattr(workers.control, "record_failure", record)
     run_step(Task.RECONCILE, reconciliation(1, is_full=False))
     assert errors == ["edge: Gerrit cannot be reached"]
+
+
+def test_a_step_that_finds_a_full_disk_is_tried_again(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors: list[object] = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(workers.control, "reconcile", fail)
+    monkeypatch.setattr(workers.control, "record_failure", lambda *facts: errors.append(facts[-1]))
+    run_step(Task.RECONCILE, 0)
+    assert [type(each) for each in errors] == [DiskFull]
 
 
 def test_reviews_that_always_fail_do_not_keep_back_later_ones(plane: Plane) -> None:
