@@ -291,7 +291,10 @@ def _checks(settings: ControlSettings, plane: Control) -> Mapping[str, Callable[
 
 def _disk_problem(settings: ControlSettings) -> str:
     """Return how little room the disk of the artifacts has; empty if it has enough."""
-    shortage = disk_of(settings.artifacts_path).shortage
+    try:
+        shortage = disk_of(settings.artifacts_path).shortage
+    except OSError as error:
+        return f"their directory cannot be read: {error.strerror}"
     return f"their disk has {shortage}" if shortage else ""
 
 
