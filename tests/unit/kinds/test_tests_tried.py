@@ -85,6 +85,7 @@ def test_the_second_try_reruns_what_failed(tmp_path: Path) -> None:
             "args": ["-L", "quick"],
             "memory": "1G",
             "timeout": 9,
+            "build": {"disk": "40G"},
         },
         (ERRORS, sample("ctest_3.25.1_first_try.xml"), b""),
         (Completed(0, 1.0), sample("ctest_3.25.1_second_try.xml"), b""),
@@ -95,6 +96,7 @@ def test_the_second_try_reruns_what_failed(tmp_path: Path) -> None:
     assert second == (*first, "--rerun-failed")
     limits = sandbox.launched[0].limits
     assert (limits.memory_bytes, limits.wall_seconds, limits.log_bytes) == (1 << 30, 9.0, None)
+    assert limits.disk_bytes == 40 << 30  # for the tree with what the build wrote there
     assert not any(command.aslr for command in sandbox.launched)
     assert (report.outcome, report.retried) == (Outcome.PASSED, ("flaky",))
     (suite,) = read_tests(artifacts.get(report.tests))
@@ -124,12 +126,15 @@ def test_results_alone_and_an_exit_code_alone_are_not_trusted(
     assert cause in report.causes[0]
 
 
-def test_tests_at_a_limit_are_not_tried_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("limit", "kind"), [(StoppedBy.MEMORY, FailureKind.MEMORY), (StoppedBy.DISK, FailureKind.COMMAND)]
+)
+def test_tests_at_a_limit_are_not_tried_again(tmp_path: Path, limit: StoppedBy, kind: FailureKind) -> None:
     output = b"      Start  1: a\n1/2 Test  #1: a ...   Passed    0.01 sec\n      Start  2: b\n"
-    end = Completed(137, 5.0, StoppedBy.MEMORY)
+    end = Completed(137, 5.0, limit)
     report, *_ = run(tmp_path, {"kind": "ctest", "retries": 3}, (end, None, output))
 
-    assert [(each.kind, each.subject) for each in report.failures] == [(FailureKind.MEMORY, "b")]
+    assert [(each.kind, each.subject) for each in report.failures] == [(kind, "b")]
     assert report.is_cut, "the tests behind it did not run"
 
 
