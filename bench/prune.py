@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from sqlalchemy import text
 
-from bench.filling import BENCHMARKS, SIDES, Filler
+from bench.filling import BENCHMARKS, DAYS, SIDES, Filler
 from bench.store import database
 from bench.timing import CAVEAT, met, quantile, say, say_load
 from service.adapters.postgres.engine import make_engine
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bench.filling import Filled
 
 RESULTS: Final = 1_000_000
-ALONE: Final = 20  # changes, each with two builds, before the deletion begins
+ALONE: Final = 20  # changes with two builds each, before the deletion
 KEPT_DAYS: Final = 2  # what is ingested beside the deletion is younger, all of the filling older
 OF_BUILD: Final = BENCHMARKS * SIDES
 SLOWER_GOAL: Final = 2.0  # at most so many times as long, for the median
@@ -68,7 +68,8 @@ def main(results: int) -> None:
     say(CAVEAT)
     say_load("before")
     with database() as engine:
-        filler = Filler(PostgresStore(engine), engine)
+        begin = datetime.now(UTC) - timedelta(days=DAYS + KEPT_DAYS + 1)
+        filler = Filler(PostgresStore(engine), engine, begin)
         filler.prepare()
         filled = len(filler.fill_to(results))
         with engine.begin() as connection:
