@@ -75,7 +75,7 @@ vm-test: .venv/dev.stamp ## try to escape, and the limits, under control groups 
 	@tools/need vm
 	@$(BIN)/python -m tools.vm
 
-check: lint types native checks-plugin ## run formatters, linters, import contracts, type checks and the plug-in's tests
+check: native types lint checks-plugin ## run formatters, linters, import contracts, type checks and the plug-in's tests
 
 lint: .venv/dev.stamp
 	@$(BIN)/ruff format --check .

@@ -6,18 +6,20 @@
 #include "executor/taskable.h"
 #include "harness/suite.h"
 
+namespace executor {
 namespace {
 
 void registerBenchmarks() {
-    executor::registerTaskStatsBenchmarks();
-    executor::registerOneShotBenchmarks();
-    executor::registerTimeoutBenchmarks();
+    registerTaskStatsBenchmarks();
+    registerOneShotBenchmarks();
+    registerTimeoutBenchmarks();
 }
 
 }  // namespace
+}  // namespace executor
 
 benchgate::Suite benchgate::describeSuite() {
     return {.name = "executor",
             .variant = std::string{executor::taskableVariant()},
-            .registerBenchmarks = registerBenchmarks};
+            .registerBenchmarks = executor::registerBenchmarks};
 }

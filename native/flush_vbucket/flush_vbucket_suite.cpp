@@ -6,17 +6,19 @@
 #include "flush_vbucket/flusher.h"
 #include "harness/suite.h"
 
+namespace flush_vbucket {
 namespace {
 
 void registerBenchmarks() {
-    flush_vbucket::registerFlushBenchmarks();
-    flush_vbucket::registerQueueDirtyBenchmarks();
+    registerFlushBenchmarks();
+    registerQueueDirtyBenchmarks();
 }
 
 }  // namespace
+}  // namespace flush_vbucket
 
 benchgate::Suite benchgate::describeSuite() {
     return {.name = "flush_vbucket",
             .variant = std::string{flush_vbucket::callbackVariant()},
-            .registerBenchmarks = registerBenchmarks};
+            .registerBenchmarks = flush_vbucket::registerBenchmarks};
 }

@@ -15,11 +15,13 @@
 #include <thread>
 #include <vector>
 
-// GCC declares these by default, Clang only with an option.
+// GCC declares these by default, Clang only with an option. In the unit of ./lint, memory_tracker.cpp defines them.
+// NOLINTBEGIN(readability-redundant-declaration,readability-inconsistent-declaration-parameter-name)
 void operator delete(void* block, std::size_t size) noexcept;
 void operator delete[](void* block, std::size_t size) noexcept;
 void operator delete(void* block, std::size_t size, std::align_val_t alignment) noexcept;
 void operator delete[](void* block, std::size_t size, std::align_val_t alignment) noexcept;
+// NOLINTEND(readability-redundant-declaration,readability-inconsistent-declaration-parameter-name)
 
 namespace benchgate {
 namespace {

@@ -9,16 +9,15 @@
 #include "hash_table/statistics_topology.h"
 #include "hash_table/worlds.h"
 
+namespace hash_table {
 namespace {
 
 void registerBenchmarks() {
-    hash_table::registerTableBenchmarks();
-    hash_table::registerStatisticsBenchmarks();
+    registerTableBenchmarks();
+    registerStatisticsBenchmarks();
 }
 
 }  // namespace
-
-namespace hash_table {
 
 void setThreads(benchgate::Registered* registered) {
     const auto cpus = static_cast<int>(benchgate::allowedCpus().size());
@@ -33,7 +32,7 @@ void setThreads(benchgate::Registered* registered) {
 benchgate::Suite benchgate::describeSuite() {
     return {.name = "hash_table",
             .variant = std::string{hash_table::SelectedStatistics::variant},
-            .registerBenchmarks = registerBenchmarks,
+            .registerBenchmarks = hash_table::registerBenchmarks,
             .options = {{.name = "llcs",
                          .set = hash_table::setLastLevelCaches,
                          .help = "number of last-level caches that per_llc makes stripes for; default: the machine's"}},

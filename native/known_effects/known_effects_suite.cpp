@@ -4,27 +4,29 @@
 #include "known_effects/knob.h"
 #include "known_effects/known_effects_benchmarks.h"
 
+namespace known_effects {
 namespace {
 
 /// Benchmarks with threads come last, because shared_ptr counts references in a slower way once a program has started a
 /// thread.
 void registerBenchmarks() {
-    known_effects::registerComputingBenchmarks();
-    known_effects::registerMemoryBenchmarks();
-    known_effects::registerHeapBenchmarks();
-    known_effects::registerLookupBenchmarks();
-    known_effects::registerTextBenchmarks();
-    known_effects::registerSystemBenchmarks();
-    known_effects::registerContentionBenchmarks();
+    registerComputingBenchmarks();
+    registerMemoryBenchmarks();
+    registerHeapBenchmarks();
+    registerLookupBenchmarks();
+    registerTextBenchmarks();
+    registerSystemBenchmarks();
+    registerContentionBenchmarks();
 }
 
 }  // namespace
+}  // namespace known_effects
 
 benchgate::Suite benchgate::describeSuite() {
     return {
         .name = "known_effects",
         .variant = "knob",
-        .registerBenchmarks = registerBenchmarks,
+        .registerBenchmarks = known_effects::registerBenchmarks,
         .options = {
             {.name = "slower",
              .set = known_effects::setSlower,
