@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from tests.support.postgres import Server
 
-# Collecting tests makes little garbage, and looking for it takes a fifth of the time; see pytest_collection_finish().
-gc.disable()
-
 # An example takes as long as the other load on the machine lets it; that is no failure.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
@@ -55,6 +52,11 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it has no types
         return shared or super()._split_scope(nodeid)
 
 
+def pytest_configure() -> None:
+    """Collecting tests leaves little garbage, and looking for it would take a fifth of the time."""
+    gc.disable()  # until pytest_collection_finish()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """End-to-end tests first, of them those that are given most time; then files that wait between others."""
     position = _positions(items)
@@ -66,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Exempt what all tests share from garbage collection, which would look at it again and again.
 
-    A web application takes fifty thousand objects: with Python's threshold, each test would collect dozens of times.
+    Tests allocate far more than Python's threshold, above all those that put a web application together.
     """
     gc.collect()
     gc.freeze()
