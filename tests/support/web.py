@@ -106,11 +106,6 @@ def build_app(
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
-    def stream_log(key: str) -> Iterator[bytes]:
-        if key not in (logs or {}):
-            raise NotFound("the log is gone")
-        yield (logs or {})[key]
-
     registry, tokens = _registry(reading), tokens or MemoryTokens()
     access, offers = access or Callers().access(), offers or ActionOffers(RecentAnswers({}))
     store = store or MemoryStore()
@@ -131,7 +126,7 @@ def build_app(
         create_pages(
             lambda _: reading,
             pages=Pages(HealthCheck(reading), review_urls),
-            stream_log=stream_log,
+            stream_log=partial(_stream_log, logs or {}),
             actions_of=actions.forms_for,
             overview=overview,
             closing_of=closures.form_for,
@@ -144,6 +139,12 @@ def build_app(
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)
+
+
+def _stream_log(logs: Mapping[str, bytes], key: str) -> Iterator[bytes]:
+    if key not in logs:
+        raise NotFound("the log is gone")
+    yield logs[key]
 
 
 def _registry(reading: Reading) -> CollectorRegistry:
@@ -220,6 +221,7 @@ def build_pages(
     *,
     uptime: timedelta = timedelta(0),
     checks: Mapping[str, Callable[[], str]] = MappingProxyType({}),
+    logs: Mapping[str, bytes] = MappingProxyType({}),
     overview: Overview = NO_OVERVIEW,
 ) -> FastAPI:
     """The pages and the health routes alone, which are put together in a third of the time."""
@@ -231,11 +233,33 @@ def build_pages(
         create_pages(
             lambda _: reading,
             pages=Pages(health),
-            stream_log=lambda _: iter(()),
+            stream_log=partial(_stream_log, logs),
             overview=overview,
         ),
     ]
     return _assemble(routers)
+
+
+def build_acting(reading: Reading, access: Access, store: Store, offers: ActionOffers) -> FastAPI:
+    """Build the pages, and the forms for acting on a change, alone."""
+    actions, pages = PageActions(store, offers, lambda _: reading), Pages(HealthCheck(reading))
+    shown = create_pages(
+        lambda _: reading, pages=pages, stream_log=partial(_stream_log, {}), actions_of=actions.forms_for
+    )
+    return _assemble([create_actions(actions), shown], access)
+
+
+def build_account(
+    access: Access, *, tokens: MemoryTokens | None = None, audit_log: AuditLog | None = None
+) -> FastAPI:
+    """Build the pages of the caller's account and of the audit log alone."""
+    health, tokens = HealthCheck(FakeReading()), tokens or MemoryTokens()
+    routers = [
+        create_assets(),
+        create_account(tokens, account_renderer(health, lambda: tokens.memory.now)),
+        create_audit(audit_log or MemoryAuditLog(Memory()), health),
+    ]
+    return _assemble(routers, access)
 
 
 def build_artifacts(

@@ -11,7 +11,7 @@ from service.ports.reading import MOST_UNTOUCHED
 from service.ports.verdict import SeriesWithPoints, UntouchedCommit
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import series_view, trend_point
-from tests.support.web import build_app, call
+from tests.support.web import build_pages, call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def site_with(*names: str, points: Sequence[object] = POINTS) -> FastAPI:
         SeriesWithPoints(series_view(number, name), tuple(points))  # type: ignore[arg-type]
         for number, name in enumerate(names, 1)
     ]
-    return build_app(FakeReading(trends=trends))
+    return build_pages(FakeReading(trends=trends))
 
 
 def page_of(app: FastAPI, path: str) -> str:
@@ -78,7 +78,7 @@ def test_a_family_with_a_gap_says_what_the_levels_behind_it_are_relative_to() ->
 
 def test_bytes_get_worse_and_not_slower() -> None:
     series = [replace(series_view(k, f"BM_a/{k}"), metric="bytes") for k in (1, 2)]
-    app = build_app(FakeReading(trends=[SeriesWithPoints(each, POINTS) for each in series]))
+    app = build_pages(FakeReading(trends=[SeriesWithPoints(each, POINTS) for each in series]))
     for path in ("/trends/1/family", "/trends?series=1", "/trends?series=1&series=2"):
         page = page_of(app, path)
         assert "Triangles are worse" in page
@@ -106,7 +106,7 @@ def test_a_family_says_that_older_commits_are_left_out_when_too_many_touch_nothi
     )
     for count, is_said in ((MOST_UNTOUCHED, True), (MOST_UNTOUCHED - 1, False)):
         trend = SeriesWithPoints(series_view(1, "BM_a/1"), POINTS, untouched[:count])
-        page = page_of(build_app(FakeReading(trends=[trend])), "/trends/1/family?range=all")
+        page = page_of(build_pages(FakeReading(trends=[trend])), "/trends/1/family?range=all")
         assert ("Older commits are left out" in page) == is_said
 
 

@@ -10,8 +10,7 @@ import pytest
 from service.domain.access.caller import Role
 from tests.support.access.callers import Callers
 from tests.support.memory.tokens import MemoryTokens
-from tests.support.reading.sample_project import sample_project
-from tests.support.web import build_app, call
+from tests.support.web import build_account, call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +26,7 @@ class Site:
     def __init__(self) -> None:
         self.tokens = MemoryTokens()
         self.callers = Callers()
-        self.app = build_app(sample_project(), access=self.callers.access(), tokens=self.tokens)
+        self.app = build_account(self.callers.access(), tokens=self.tokens)
 
     def browser(self, role: Role = Role.READER, subject: str = "al") -> Browser:
         return Browser(self, self.callers.as_person(role, subject))

@@ -14,8 +14,7 @@ from service.domain.access.caller import Role
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAudit, MemoryAuditLog
 from tests.support.memory.state import Memory
-from tests.support.reading.sample_project import sample_project
-from tests.support.web import build_app, call
+from tests.support.web import build_account, call
 
 if TYPE_CHECKING:
     import httpx
@@ -30,7 +29,7 @@ class Site:
         memory = Memory()
         self.audit = MemoryAudit(memory)
         self.callers = Callers()
-        self.app = build_app(sample_project(), access=self.callers.access(), audit_log=MemoryAuditLog(memory))
+        self.app = build_account(self.callers.access(), audit_log=MemoryAuditLog(memory))
 
     def get(self, path: str, role: Role = Role.OPERATOR) -> httpx.Response:
         return call(self.app, "GET", path, headers=self.callers.as_person(role))

@@ -10,7 +10,7 @@ import pytest
 
 from service.domain.runs.states import BuildState
 from tests.support.reading.sample_project import sample_project
-from tests.support.web import build_app, call
+from tests.support.web import build_pages, call
 from tests.unit.domain.building.logs.stored import StoredBytes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def app_with(*chunks: bytes, end: bytes = b"", is_growing: bool = False) -> Fast
     reading, stored = sample_project(), StoredBytes()
     build = reading.build("kv-engine-cv-perf", 5904).build
     reading.logs[build.id] = stored.log(*chunks, end=end, is_growing=is_growing)
-    return build_app(reading, logs=stored.found)
+    return build_pages(reading, logs=stored.found)
 
 
 def lines_in(page: str) -> list[str]:
@@ -113,7 +113,7 @@ def test_a_build_that_ended_without_a_log_has_no_page_of_it() -> None:
     reading = sample_project()
     detail = reading.build("kv-engine-cv-perf", 5904)
     reading.logs[detail.build.id] = replace(StoredBytes().log(), name="")
-    assert call(build_app(reading), "GET", LOG).status_code == 404
+    assert call(build_pages(reading), "GET", LOG).status_code == 404
 
 
 def test_the_search_links_each_line_with_the_text() -> None:
@@ -160,5 +160,5 @@ def test_the_page_of_a_queued_build_says_that_the_log_will_come() -> None:
     sample = reading.build("kv-engine-cv-perf", 5904)
     queued = replace(sample.build, state=BuildState.QUEUED, result=None, phase="")
     reading.about[queued.id] = {"build": queued}
-    text = call(build_app(reading), "GET", LOG.removesuffix("log")).text
+    text = call(build_pages(reading), "GET", LOG.removesuffix("log")).text
     assert "The log appears when a machine writes it." in text

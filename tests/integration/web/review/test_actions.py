@@ -29,7 +29,7 @@ from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import NOW, build_view, change_view, comparison
 from tests.support.store_samples import change
-from tests.support.web import build_app, call
+from tests.support.web import build_acting, call
 
 if TYPE_CHECKING:
     import httpx
@@ -76,7 +76,7 @@ class Site:
         self.change_page(patch_set=replace(self.page.patch_set, id=self.patch_set_id))
         offers = ActionOffers(RecentAnswers({"gerrit": self.accounts}))
         access = self.callers.access()
-        self.app = build_app(self.reading, access=access, offers=offers, store=self.store)
+        self.app = build_acting(self.reading, access, self.store, offers)
 
     @property
     def page(self) -> PatchSetDetail:
