@@ -222,6 +222,7 @@ def build_pages(
     uptime: timedelta = timedelta(0),
     checks: Mapping[str, Callable[[], str]] = MappingProxyType({}),
     logs: Mapping[str, bytes] = MappingProxyType({}),
+    review_urls: Mapping[str, str] = MappingProxyType({}),
     overview: Overview = NO_OVERVIEW,
 ) -> FastAPI:
     """The pages and the health routes alone, which are put together in a third of the time."""
@@ -232,7 +233,7 @@ def build_pages(
         create_health(reading, registry, health=health),
         create_pages(
             lambda _: reading,
-            pages=Pages(health),
+            pages=Pages(health, review_urls),
             stream_log=partial(_stream_log, logs),
             overview=overview,
         ),

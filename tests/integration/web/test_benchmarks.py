@@ -6,9 +6,9 @@ import csv
 import io
 
 from tests.support.reading.sample_project import HOSTILE_NAMES, sample_project
-from tests.support.web import build_app, call
+from tests.support.web import build_pages, call
 
-APP = build_app(sample_project())
+APP = build_pages(sample_project())
 
 
 def test_the_rows_are_exported_in_their_order_and_no_name_is_a_formula() -> None:

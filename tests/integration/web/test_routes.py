@@ -28,7 +28,7 @@ from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.sample_standings import sample_standings
 from tests.support.reading.views import build_view, change_view, comparison
-from tests.support.web import GERRIT, SECRETS, build_app, call, routes_of, serving
+from tests.support.web import GERRIT, SECRETS, build_app, build_pages, call, routes_of, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -167,7 +167,7 @@ def test_a_vote_for_a_change_with_undecided_results_says_how_many() -> None:
     )
     rows = [comparison(1, "BM_wide", 1.895, Verdict.UNDECIDED), comparison(2, "BM_same", 1.0, Verdict.SAME)]
     add_patch_set(reading, change, [(build_view(1, 1), rows)])
-    app = build_app(reading)
+    app = build_pages(reading)
     for path, badges in (("/", 1), ("/changes/7", 3), ("/runs/1", 3), ("/job/kv-engine-cv-perf/1/", 1)):
         text = call(app, "GET", path).text  # of the vote, the build and the decision
         assert text.count('<span class="badge busy"') == text.count("· 1 undecided</span>") == badges, path
@@ -221,7 +221,7 @@ def test_a_drawing_has_a_zero_and_marks_what_lies_beyond_its_ends() -> None:
     ],
 )
 def test_changes_and_commits_are_linked_to_the_review_server(path: str, addresses: list[str]) -> None:
-    text = call(build_app(sample_project(), review_urls={"gerrit": GERRIT}), "GET", path).text
+    text = call(build_pages(sample_project(), review_urls={"gerrit": GERRIT}), "GET", path).text
     for address in addresses:
         assert f'<a href="{GERRIT}/{address}" rel="noopener noreferrer">' in text
     assert GERRIT not in call(APP, "GET", path).text
@@ -232,7 +232,7 @@ def test_a_change_names_the_parent_that_it_was_measured_against() -> None:
 
 
 def test_empty_pages_explain_how_they_fill() -> None:
-    empty = build_app(FakeReading())
+    empty = build_pages(FakeReading())
     assert "The first change appears here when" in call(empty, "GET", "/").text
     assert "benchgate worker --pool" in call(empty, "GET", "/machines").text
     assert "No series yet" in call(empty, "GET", "/trends").text
@@ -244,17 +244,17 @@ def test_a_machine_that_takes_no_builds_shows_its_obstacle() -> None:
 
     assert (
         "takes no benchmarks: others use &lt;all&gt; CPUs"
-        in call(build_app(reading), "GET", "/machines").text
+        in call(build_pages(reading), "GET", "/machines").text
     )
 
 
 def test_machines_that_share_a_host_are_shown_below_its_name() -> None:
     reading = sample_project()
     first, second = reading.machine_rows
-    assert "Host <bdi>perf-01" not in call(build_app(reading), "GET", "/machines").text
+    assert "Host <bdi>perf-01" not in call(build_pages(reading), "GET", "/machines").text
     reading.machine_rows = [first, second, replace(first, name="perf-01/lint", pool="lint")]
 
-    text = call(build_app(reading), "GET", "/machines").text
+    text = call(build_pages(reading), "GET", "/machines").text
     places = [text.index(name) for name in ("Host <bdi>perf-01", "perf-01/lint", "Host <bdi>perf-02")]
     assert places == sorted(places)
 
@@ -263,7 +263,7 @@ def test_the_page_of_the_machines_says_what_each_of_the_next_builds_waits_for() 
     reading = sample_standings()
     running = [build_view(9000 + n, 9000 + n, state=BuildState.RUNNING) for n in range(60)]
     reading.runs[0] = replace(reading.runs[0], builds=(*reading.runs[0].builds, *running))
-    text = call(build_app(reading), "GET", "/machines").text
+    text = call(build_pages(reading), "GET", "/machines").text
     waits = [f"{place} in the queue of pool perf; perf-01 takes" for place in ("1st", "2nd")]
     places = [text.index(each) for each in (">Pool <bdi>perf</bdi></h3>", *waits)]
     assert places == sorted(places)
@@ -339,7 +339,7 @@ def test_control_characters_of_a_patch_set_reach_no_page() -> None:
     add_patch_set(reading, change, [(build_view(1, 1), [])], message=hostile)
     reading.patch_set_rows = [replace(reading.patch_set_rows[0], message=hostile)]
     log = hostile.encode() + b"\xff"
-    app = build_app(replace(reading, log_bytes=len(log)), logs={"log": log})
+    app = build_pages(replace(reading, log_bytes=len(log)), logs={"log": log})
     build = "/job/kv-engine-cv-perf/1"
     for path in ("/changes/7", "/runs/1", f"{build}/", f"{build}/log", f"{build}/log.txt"):
         text = call(app, "GET", path).text
@@ -348,7 +348,7 @@ def test_control_characters_of_a_patch_set_reach_no_page() -> None:
 
 
 def test_a_build_without_a_stored_log_is_still_shown() -> None:
-    answer = call(build_app(sample_project()), "GET", "/job/kv-engine-cv-perf/5904/")
+    answer = call(build_pages(sample_project()), "GET", "/job/kv-engine-cv-perf/5904/")
     assert "The log is no longer stored." in answer.text
 
 
@@ -398,7 +398,7 @@ def test_a_permalink_has_all_points_also_in_a_fraction_of_a_second_and_of_anothe
     last = trend.points[-1]
     moment = last.measured_at.astimezone(timezone(timedelta(hours=5))).replace(microsecond=123456)
     moved = replace(trend, points=(*trend.points[:-1], replace(last, measured_at=moment)))
-    app = build_app(replace(sample_project(), trends=[moved]))
+    app = build_pages(replace(sample_project(), trends=[moved]))
     permalink = (
         "/trends?series=1" + parsed(call(app, "GET", "/trends?series=1").text)[0].partition("series=1")[2]
     )
@@ -409,7 +409,7 @@ def test_the_frame_for_other_sites_holds_the_name_of_a_benchmark_as_text() -> No
     trend = sample_project().trends[0]
     name = "BM_\"><script>alert(1)</script>&quot;'"
     hostile = replace(trend, series=replace(trend.series, benchmark=name))
-    app = build_app(replace(sample_project(), trends=[hostile]))
+    app = build_pages(replace(sample_project(), trends=[hostile]))
     pasted = parsed(call(app, "GET", "/trends?series=1&by=commit").text)[1]
     (frame,) = elements(pasted)
     assert frame == (
@@ -441,9 +441,8 @@ def test_an_error_is_not_for_frames() -> None:
 def test_a_page_says_where_older_points_are() -> None:
     trend = sample_project().trends[0]
     many = tuple(replace(trend.points[-1]) for _ in range(300))
-    page = call(
-        build_app(replace(sample_project(), trends=[replace(trend, points=many)])), "GET", "/trends?series=1"
-    ).text
+    app = build_pages(replace(sample_project(), trends=[replace(trend, points=many)]))
+    page = call(app, "GET", "/trends?series=1").text
     assert "200 points as a table" in page
     assert "These are the newest ones" in page
 
@@ -471,7 +470,7 @@ def test_a_series_without_parents_is_shown_by_its_values() -> None:
     trend = sample_project().trends[0]
     old = tuple(replace(point, parent=None) for point in trend.points)
     reading = replace(sample_project(), trends=[replace(trend, points=old)])
-    page = call(build_app(reading), "GET", "/trends?series=1").text
+    page = call(build_pages(reading), "GET", "/trends?series=1").text
     assert "since this one" not in page
     assert "Change since a commit" not in page
 
