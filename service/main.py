@@ -27,8 +27,7 @@ from service.adapters.access.viewers import Viewers
 from service.adapters.postgres.room import DatabaseRoom
 from service.adapters.review.gerrit.events import parse_event
 from service.adapters.system.circuit_breaker import MOST_WAITING, CircuitBreaker
-from service.adapters.system.disk import disk_of
-from service.adapters.system.room import room_of
+from service.adapters.system.disk import disk_of, disks_of
 from service.config.control import ControlSettings
 from service.domain.access.caller import Role, User
 from service.domain.runs.health import LISTEN, RECONCILE, Patience
@@ -91,7 +90,7 @@ def create_app() -> FastAPI:
     plane = build_control(settings)
     registry, is_public = CollectorRegistry(), settings.read == "public"
     public = plane.reading.seen_by(None)
-    registry.register(Metrics(public, version("benchgate"), partial(room_of, _directories(settings))))
+    registry.register(Metrics(public, version("benchgate"), partial(disks_of, _directories(settings))))
     health = HealthCheck(public, _patience(settings, plane), _checks(settings, plane))
     waiting = Semaphore(MOST_WAITING)
     servers = {name: server.for_pages() for name, server in plane.servers.items()}
@@ -285,7 +284,7 @@ def _checks(settings: ControlSettings, plane: Control) -> Mapping[str, Callable[
         "queue": plane.queue.check,
         "git": lambda: _git_problem(settings),
         "database": DatabaseRoom(plane.engine).check,
-        "artifacts": lambda: _disk_problem(settings),
+        **({} if settings.bucket_url else {"artifacts": lambda: _disk_problem(settings)}),
     }
 
 

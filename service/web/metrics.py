@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     from prometheus_client import Metric
 
+    from service.domain.machines.disk import Disk
     from service.domain.runs.activity import Activity
     from service.domain.runs.health import Condition
     from service.domain.runs.retention import StoredSize
     from service.ports.machines import Machine
     from service.ports.reading import MachineReading
 
-    Room = Callable[[], Mapping[str, tuple[int, int]]]
+    Disks = Callable[[], Mapping[str, Disk]]
     Labelled = Iterable[tuple[Sequence[str], float]]
 
 _VOTES = {1: "+1", -1: "-1", None: "none"}
@@ -43,13 +44,13 @@ class Metrics(Collector):
     Args:
         reading: gives the facts.
         version: of Benchgate.
-        room: gives free bytes and size of the file system of each directory, by name.
+        disks: gives the disk of each directory, by name.
     """
 
-    def __init__(self, reading: MachineReading, version: str, room: Room) -> None:
+    def __init__(self, reading: MachineReading, version: str, disks: Disks) -> None:
         self._reading = reading
         self._version = version
-        self._room = room
+        self._disks = disks
 
     def describe(self) -> Iterable[Metric]:
         """Describe nothing, because registering must not need the database."""
@@ -58,7 +59,7 @@ class Metrics(Collector):
     def collect(self) -> Iterable[Metric]:
         """Read the figures as gauges."""
         yield _labelled("benchgate_info", "The running version.", ["version"], [([self._version], 1)])
-        yield from _disks(self._room())
+        yield from _disk_sizes(self._disks())
         try:
             condition, activity = self._reading.condition(), self._reading.activity()
             machines, sizes = self._reading.machines(), self._reading.stored_sizes()
@@ -85,9 +86,9 @@ def _age(condition: Condition, moment: datetime | None) -> float:
     return 0.0 if moment is None else (condition.now - moment).total_seconds()
 
 
-def _disks(room: Mapping[str, tuple[int, int]]) -> Iterable[Metric]:
-    for place, (kind, what) in enumerate((("free", "Free bytes"), ("size", "Size"))):
-        rows = [([directory], found[place]) for directory, found in room.items()]
+def _disk_sizes(disks: Mapping[str, Disk]) -> Iterable[Metric]:
+    for field, kind, what in (("free", "free", "Free bytes"), ("total", "size", "Size")):
+        rows = [([directory], getattr(disk, field)) for directory, disk in disks.items()]
         text = f"{what} of the file system that holds a directory of the control plane."
         yield _labelled(f"benchgate_disk_{kind}_bytes", text, ["directory"], rows)
 

@@ -28,6 +28,7 @@ from dashboards.trunk.compare import create_compare
 from dashboards.trunk.pages import create_regressions
 from dashboards.trunk.trends import CHART_PATHS
 from service.adapters.access.recent_answers import RecentAnswers
+from service.domain.machines.disk import Disk
 from service.domain.review.links import Links
 from service.domain.values.errors import NotFound
 from service.ports.building import ArtifactKind
@@ -149,7 +150,7 @@ def _stream_log(logs: Mapping[str, bytes], key: str) -> Iterator[bytes]:
 
 def _registry(reading: Reading) -> CollectorRegistry:
     registry = CollectorRegistry()
-    registry.register(Metrics(reading, "0.1.0", lambda: {"home": (40, 100)}))
+    registry.register(Metrics(reading, "0.1.0", lambda: {"home": Disk(total=100, free=40)}))
     return registry
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from service.domain.machines.disk import Disk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import PurePath
 
 
@@ -19,6 +20,15 @@ def disk_of(path: PurePath) -> Disk:
     if found.f_files:  # some file systems make room for files as they need it
         free = min(free, total * found.f_favail // found.f_files)
     return Disk(total, free)
+
+
+def disks_of(directories: Mapping[str, PurePath]) -> dict[str, Disk]:
+    """Return the room for each directory; one that is missing is left out."""
+    found = {}
+    for name, directory in directories.items():
+        with suppress(OSError):
+            found[name] = disk_of(directory)
+    return found
 
 
 def counting(directories: Sequence[PurePath]) -> tuple[str, ...]:
