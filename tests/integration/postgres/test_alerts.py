@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.reading import PostgresReading
+from service.domain.machines.disk import Disk
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.wording.build_causes import unfit
@@ -48,7 +49,7 @@ def site(database: Database) -> PostgresSite:
 def scrape(reading: Reading, free: int = 50) -> str:
     """Ask the application for its metrics; of 100 bytes of the disk, some are free."""
     registry = CollectorRegistry()
-    registry.register(Metrics(reading, "1.0", lambda: {"home": (free, 100)}))
+    registry.register(Metrics(reading, "1.0", lambda: {"home": Disk(total=100, free=free)}))
     app = assemble([create_health(reading, registry)], access=Callers().access(), version="1.0")
     return call(app, "GET", "/metrics").text
 
