@@ -41,7 +41,7 @@ from service.domain.project.policy import BASE_PAIRS
 from service.domain.runs.pair_cost import worst_in
 from service.domain.values.identity import Side
 from service.domain.values.text import share
-from service.domain.verdict.calibration.control import Control, control_pairs, withheld_rows
+from service.domain.verdict.calibration.control import Control, control_pairs, pairs_wanted, withheld_rows
 from service.domain.verdict.calibration.evidence import (
     LEAST_SESSIONS,
     SESSION_PAIRS,
@@ -146,7 +146,7 @@ class Build:
         while True:
             session = Session(tuple(logs), self._compare(_ROWS[k], logs).verdict)
             control = Control(session, is_kept_in_place=self.machine.copies > 0)
-            missing = control_pairs(row, control) - len(logs)
+            missing = pairs_wanted(row, control) - len(logs)
             if missing <= 0:
                 return control
             logs += [shift + self.machine.noise(self.draw)[k] for _ in range(missing)]

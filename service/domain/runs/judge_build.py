@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.metric import may_join
 from service.domain.measuring.pair_record import read_pairs
@@ -256,10 +256,14 @@ def machines_of(launches: Iterable[Launch]) -> Mapping[tuple[str, str], set[str]
     return found
 
 
+# They say themselves what the control showed.
+_WITH_CONTROL: Final = frozenset({ReasonKind.OWN_DIFFERENCE, ReasonKind.OPEN_CONTROL})
+
+
 def _with_control(row: Comparison, control: Control | None, withheld: Reason | None) -> Comparison:
     """Say beside a slower row how much slower the parent is than itself, unless that withholds its vote."""
     is_shown = control is not None and row.verdict is Verdict.SLOWER and control.covers(row)
-    if control is None or not is_shown or (withheld and withheld.kind is ReasonKind.OWN_DIFFERENCE):
+    if control is None or not is_shown or (withheld and withheld.kind in _WITH_CONTROL):
         return row
     return row._replace(reasons=(*row.reasons, Reason(ReasonKind.CONTROL, control.facts)))
 

@@ -131,6 +131,10 @@ _OTHER_CONTROL: Final = (
     "The parent, measured against itself, differs from itself at another benchmark of this build. While the "
     "machine has little history, its other slower results do not count either."
 )
+_OPEN_CONTROL: Final = (
+    "The parent, measured against itself, varies so much that the machine may explain the slow-down. It "
+    "counts after the machine has compared the program with itself (A/A) often enough."
+)
 _SUSPENDED: Final = (
     "Suspended: this machine called the program slower than itself too often. Its slower results do not "
     "count until that is rare again."
@@ -159,6 +163,7 @@ _EXPLANATIONS: Final[Mapping[ReasonKind, str]] = MappingProxyType(
         ReasonKind.CONTROL: _CONTROL,
         ReasonKind.OWN_DIFFERENCE: _CONTROL,
         ReasonKind.OTHER_CONTROL: _OTHER_CONTROL,
+        ReasonKind.OPEN_CONTROL: _OPEN_CONTROL,
         ReasonKind.SUSPENDED: _SUSPENDED,
         ReasonKind.NOISY: _TOO_NOISY,
         ReasonKind.FAR_OFF: _TOO_NOISY,

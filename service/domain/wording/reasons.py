@@ -238,6 +238,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.OTHER_CONTROL: (
             "the parent differs from itself at another benchmark, so the machine may explain it"
         ),
+        ReasonKind.OPEN_CONTROL: lambda *facts: f"{_control(*facts)}, too wide to exclude the machine",
         ReasonKind.SUSPENDED: _suspended,
         ReasonKind.ON_PROBATION: _on_probation,
         ReasonKind.NO_EVIDENCE: "not measurable: no pairs of a program with itself",

@@ -26,6 +26,7 @@ _NOT_COUNTED = MappingProxyType(
         ReasonKind.SUSPENDED: "suspended",
         ReasonKind.OWN_DIFFERENCE: "the machine's own difference",
         ReasonKind.OTHER_CONTROL: "the machine's difference elsewhere",
+        ReasonKind.OPEN_CONTROL: "the machine may explain it",
     }
 )
 

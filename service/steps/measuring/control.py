@@ -12,7 +12,7 @@ from service.domain.runs.pair_cost import control_cost, cost_of_a_pair, worst_in
 from service.domain.values.errors import CommandFailed, OutOfTime
 from service.domain.values.identity import RunKind, Side
 from service.domain.values.text import duration
-from service.domain.verdict.calibration.control import ENOUGH, control_pairs, missing_in_control
+from service.domain.verdict.calibration.control import ENOUGH, control_pairs, missing_in_control, pairs_wanted
 from service.domain.verdict.comparison.counting_pairs import count_pairs, counting_launches
 from service.domain.verdict.inference.verdict import by_suite
 from service.domain.wording.build_causes import (
@@ -29,7 +29,8 @@ from service.steps.measuring.rehearse import warm_up
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.verdict.inference.verdict import Comparison
+    from service.domain.verdict.calibration.control import Control
+    from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.steps.building.session import BuildSession
     from service.steps.measuring.confirm_layout import Confirmation
     from service.steps.measuring.measure import Measurement
@@ -122,9 +123,18 @@ class _Pairs:
         counting = counting_launches(self.launches, self._job.policy.base_pairs)
         if missing := missing_in_control(self.pairs, counting):
             return missing
-        found = controls_of(self._job, self._listings, self._slower, self.as_built, self.launches)
-        self.pairs = {row: control_pairs(row, found.get(row.row)) for row in self._slower}
+        found = self._found()
+        self.pairs = {row: pairs_wanted(row, found.get(row.row)) for row in self._slower}
         return missing_in_control(self.pairs, counting)
+
+    @property
+    def are_enough(self) -> bool:
+        """Each slow-down has the pairs without which its control says nothing."""
+        found = self._found()
+        return all(row.row in found and found[row.row].covers(row) for row in self._slower)
+
+    def _found(self) -> Mapping[ComparedRow, Control]:
+        return controls_of(self._job, self._listings, self._slower, self.as_built, self.launches)
 
 
 def _measure(launcher: Launcher, pairs: _Pairs, end: float) -> None:
@@ -139,6 +149,8 @@ def _measure(launcher: Launcher, pairs: _Pairs, end: float) -> None:
     warm_up(launcher, wanted)
     while wanted:
         if (left := end - clock()) < 0:
+            if pairs.are_enough:
+                return
             raise OutOfTime(OUT_OF_MACHINE_TIME)
         count, last = pairs.count, max(pairs.pairs.values())
         place = f"{session.claimed.name}: control, pair {count + 1}, at most {duration(left)} more"

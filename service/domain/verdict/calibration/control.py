@@ -100,6 +100,22 @@ def control_pairs(row: Comparison, control: Control | None = None) -> int:
     return max(LEAST_PAIRS, row.pairs, math.ceil(min(loud, MOST_PAIRS)))
 
 
+def pairs_wanted(row: Comparison, control: Control | None = None) -> int:
+    """Compute how many pairs a control gets while there is time: :func:`control_pairs`, or more.
+
+    More, and at most twice those that it has, if its interval is too wide to exclude the row in 19 of 20
+    cases in which the machine does nothing. Its width decides about that, and not its centre, so
+    that a control is not measured until it suits.
+    """
+    least = control_pairs(row, control)
+    if control is None or len(control.session.logs) < least or row.nearest <= 0:
+        return least
+    found = estimate_of(control.session.logs)
+    low, high = found.interval(UNCERTAIN)
+    missing = (high - low) / row.nearest  # of one half each for the interval and for the centre
+    return max(least, math.ceil(min(found.pairs * min(missing**2, 2.0), MOST_PAIRS)))
+
+
 def missing_in_control(pairs: Mapping[Comparison, int], launches: Sequence[Launch]) -> dict[Comparison, int]:
     """Return how many of its ``pairs`` each row lacks in these launches of the control, if it lacks any."""
     launched = Counter(
@@ -165,9 +181,10 @@ def why_withheld(
     if control.session.is_alarm:
         return Reason(ReasonKind.OWN_DIFFERENCE, control.facts)
     is_drawn_once = control.is_kept_in_place and not has_kind(row.reasons, {ReasonKind.LAYOUT_CONFIRMED})
-    if known is None or is_drawn_once or not known.excludes(row):
+    if known is None or is_drawn_once:
         return why
-    return None if are_clean else Reason(ReasonKind.OTHER_CONTROL)
+    cause = None if are_clean else Reason(ReasonKind.OTHER_CONTROL)
+    return cause if known.excludes(row) else Reason(ReasonKind.OPEN_CONTROL, known.facts)
 
 
 def _is_far(row: Comparison, least: float, largest: float) -> bool:

@@ -75,6 +75,7 @@ class ReasonKind(StrEnum):
     CONTROL = "control"
     OWN_DIFFERENCE = "own difference"
     OTHER_CONTROL = "other control"  # that of another benchmark is not clean
+    OPEN_CONTROL = "open control"
     # of the vote
     SUSPENDED = "suspended"  # false alarms, sessions
     ON_PROBATION = "on probation"  # pairs, pairs asked for, sessions, sessions asked for
@@ -99,7 +100,7 @@ NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
 """Reasons of undecided benchmarks although pairs show a difference: more pairs do not help."""
 
 # A control withholds the vote of this build: another history would not change it, or not soon.
-OF_CONTROL: Final = frozenset({ReasonKind.OWN_DIFFERENCE, ReasonKind.OTHER_CONTROL})
+OF_CONTROL: Final = frozenset({ReasonKind.OWN_DIFFERENCE, ReasonKind.OTHER_CONTROL, ReasonKind.OPEN_CONTROL})
 WITHHOLDING: Final = OF_CONTROL | frozenset(
     {
         ReasonKind.SUSPENDED,

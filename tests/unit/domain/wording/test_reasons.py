@@ -216,6 +216,11 @@ SENTENCES = [
         "the parent differs from itself at another benchmark, so the machine may explain it",
     ),
     (
+        ReasonKind.OPEN_CONTROL,
+        (1.003, 0.97, 1.05, 28),
+        "the parent against itself: +0.30 % [−3.0, +5.0], too wide to exclude the machine",
+    ),
+    (
         ReasonKind.SUSPENDED,
         (1, 1),
         "suspended: 1 false alarm in the only comparison of a program with itself",

@@ -39,6 +39,7 @@ def test_a_waiver_has_its_bug_in_few_words(waiver: Override, text: str) -> None:
             "not counted: the machine's own difference",
         ),
         (Reason(ReasonKind.OTHER_CONTROL), "not counted: the machine's difference elsewhere"),
+        (Reason(ReasonKind.OPEN_CONTROL, (1.0, 0.9, 1.1, 20)), "not counted: the machine may explain it"),
         (Reason(ReasonKind.LAYOUT_POSSIBLE), ""),
     ],
 )

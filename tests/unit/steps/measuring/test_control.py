@@ -259,3 +259,29 @@ def test_it_gets_half_of_the_machine_time_beyond_it(tmp_path: Path) -> None:
     assert control_pairs(machine) == list(range(FIRST))
     assert report.seconds["control"] == pytest.approx(FIRST * 2 * 9.9)
     assert "perf/1: control, pair 1, at most 5 min more" in said
+
+
+class TwoModes(Priced):
+    """The second launch of each pair of the control is 5 % slower, whichever side it is."""
+
+    @override
+    def _measure(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
+        number = len(self.launches) - 2 * FIRST
+        if number >= 0 and number % 2:
+            found = json.loads(program)
+            slower = {name: 1.05 * value for name, value in found["benchmarks"].items()}
+            program = json.dumps({**found, "benchmarks": slower})
+        return super()._measure(program, flags, output)
+
+
+@pytest.mark.parametrize("each", [0.1, 9.9])
+def test_one_that_is_too_wide_goes_on_while_there_is_time(tmp_path: Path, each: float) -> None:
+    machine = priced(tmp_path, each=each)
+    machine.sandbox = TwoModes(each=each, patch=0.0)
+    machine.host = replace(machine.host, sandbox=machine.sandbox, clock=lambda: machine.sandbox.clock)
+    report = machine.work()
+    (control,) = machine.judge().controls.values()
+
+    assert len(control_pairs(machine)) > FIRST
+    assert not any("control" in cause for cause in report.causes)
+    assert control.session.logs

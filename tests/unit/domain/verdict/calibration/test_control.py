@@ -21,6 +21,7 @@ from service.domain.verdict.calibration.control import (
     Control,
     control_pairs,
     missing_in_control,
+    pairs_wanted,
     why_withheld,
     withheld_rows,
 )
@@ -64,6 +65,7 @@ def slower(low: float, high: float, metric: str = "cpu_time", pairs: int = 20) -
 
 
 FIVE = slower(1.045, 1.055)
+MODES = (-0.05,) * 11 + (0.05,) * 9  # their MAD sees one mode only
 
 
 class TestControl:
@@ -72,12 +74,20 @@ class TestControl:
         assert why_withheld(status, FIVE, control()) is None
 
     def test_one_that_leaves_open_what_the_machine_does_stands_in_for_no_history(self) -> None:
-        modes = [mode + 0.001 * k for k in range(10) for mode in (-0.05, 0.05)]
-        loud = Control(Session(tuple(modes), Verdict.UNDECIDED))
+        loud = Control(Session(MODES, Verdict.UNDECIDED))
 
         assert not loud.explains(FIVE)
-        assert why_withheld(NEW, FIVE, loud) == NEW.why_not
+        assert why_withheld(NEW, FIVE, loud) == Reason(ReasonKind.OPEN_CONTROL, loud.facts)
         assert why_withheld(PROVEN, FIVE, loud) is None
+
+    def test_one_that_is_too_wide_gets_at_most_twice_its_pairs_whatever_its_centre(self) -> None:
+        for shift in (0.0, 0.04):
+            loud = Control(Session(tuple(log + shift for log in MODES), Verdict.UNDECIDED))
+            assert control_pairs(FIVE, loud) == 20
+            assert pairs_wanted(FIVE, loud) == 40
+
+    def test_one_that_is_narrow_enough_gets_no_more(self) -> None:
+        assert pairs_wanted(FIVE, control()) == control_pairs(FIVE, control()) == 20
 
     def test_one_whose_interval_ends_where_that_of_the_slow_down_does_excludes_nothing(self) -> None:
         modes = Control(Session((-0.05, 0.05) * 14, Verdict.UNDECIDED))
