@@ -17,7 +17,7 @@ from service.domain.values.errors import BadProjectFile
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from service.ports.runs.shown import BuildDetail
 
@@ -93,14 +93,25 @@ def machine_facts(environment: Mapping[str, Any]) -> tuple[FactGroup, ...]:
     return tuple(group for group in groups if group.facts or group.unknown)
 
 
-def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    """List the facts that differ between two environments: ``kernel 6.1 → 6.5``; nothing that one lacks."""
-    old, new = (
-        dict(fact for group in machine_facts(each) for fact in group.facts) for each in (before, after)
-    )
+@dataclass(frozen=True, slots=True)
+class ChangedFact:
+    """A fact of a machine that differs between two environments."""
+
+    label: str
+    before: str
+    after: str
+
+
+def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[ChangedFact, ...]:
+    """List the facts that differ between two environments; none that one of them lacks."""
+    old, new = (_by_name(machine_facts(each)) for each in (before, after))
     return tuple(
-        f"{label} {old[label]} → {text}" for label, text in new.items() if old.get(label, text) != text
+        ChangedFact(name[1], old[name], text) for name, text in new.items() if old.get(name, text) != text
     )
+
+
+def _by_name(groups: Iterable[FactGroup]) -> dict[tuple[str, str], str]:
+    return {(group.title, label): text for group in groups for label, text in group.facts}
 
 
 def stages(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
@@ -161,7 +172,7 @@ def _text(name: str, value: object) -> str:
 
 
 def _bytes(value: object) -> str:
-    return f"{value / (1 << 30):.1f} GiB" if isinstance(value, int) else fact(value)
+    return f"{value / (1 << 30):.1f} GiB" if isinstance(value, int) and value < 1 << 60 else fact(value)
 
 
 def _switch(value: object) -> str:

@@ -20,6 +20,7 @@ from service.ports.reading import MOST_UNTOUCHED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from dashboards.machines.environment import ChangedFact
     from dashboards.verdict.trend_lines import Line, Spot
     from dashboards.verdict.trend_view import TrendView
     from service.ports.verdict import Point, Series, SeriesWithPoints
@@ -46,6 +47,8 @@ _LARGE, _SMALL = 12, 8
 _POINTING: Final = MappingProxyType({"▲": "triangle-up", "▼": "triangle-down"})
 _MANY: Final = 8  # merged commits that show how much a series varies
 _FAR: Final = 3.0  # times each of them: a patch set beyond would hide their steps
+_LONGEST_EPOCH: Final = 40  # characters: names of epochs stand side by side
+_MOST_CHANGES: Final = 10  # of an epoch that the pointer shows
 _MOST_EPOCHS: Final = 20  # each draws a line, and more would hide the data
 _TELLING: Final = ("metric", "suite", "branch", "project", "machine_class", "job", "instance")
 _JUDGED_NAME: Final = "slower or faster"
@@ -319,7 +322,9 @@ def _scaled(layout: dict[str, Any], line: Line) -> dict[str, Any]:
 def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[str, Any]) -> dict[str, Any]:
     """Return the layout of a figure, with a line at each new environment."""
     by_date = view.by == "date"
-    changed = {place: changes for line in lines for place, changes in line.epochs.items()}
+    changed: dict[float, tuple[ChangedFact, ...]] = {}
+    for place, changes in (each for line in lines for each in line.epochs.items()):
+        changed[place] = tuple(dict.fromkeys((*changed.get(place, ()), *changes)))
     epochs = sorted(changed)[-_MOST_EPOCHS:]
     return {
         "hovermode": "closest",
@@ -364,7 +369,7 @@ def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[st
                 "yanchor": "bottom",
                 "showarrow": False,
                 "text": _epoch_name(changed[epoch]),
-                "hovertext": "<br>".join(escaped(change, 200) for change in changed[epoch]),
+                "hovertext": _epoch_text(changed[epoch]),
                 "font": {"size": 11, "color": GREY},
             }
             for epoch in epochs
@@ -372,9 +377,21 @@ def _layout(lines: Sequence[Line], view: TrendView, title: str, axis: Mapping[st
     }
 
 
-def _epoch_name(changes: Sequence[str]) -> str:
+def _epoch_name(changes: Sequence[ChangedFact]) -> str:
     """Name a new environment by its first change."""
     if not changes:
         return "new environment"
-    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return f"{escaped(changes[0], 40)}{more}"
+    first = changes[0]
+    what = f"{first.label} {first.before} → {first.after}"
+    is_short = len(what) <= _LONGEST_EPOCH
+    named = escaped(what, _LONGEST_EPOCH) if is_short else f"{escaped(first.label, 30)} changed"
+    return f"{named} and {len(changes) - 1} more" if len(changes) > 1 else named
+
+
+def _epoch_text(changes: Sequence[ChangedFact]) -> str:
+    shown = [
+        f"{escaped(each.label, 30)} {escaped(each.before, 60)} → {escaped(each.after, 60)}"
+        for each in changes[:_MOST_CHANGES]
+    ]
+    more = [f"and {len(changes) - _MOST_CHANGES} more"] if len(changes) > _MOST_CHANGES else []
+    return "<br>".join((*shown, *more))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dashboards.machines.environment import changes_of
+from dashboards.machines.environment import ChangedFact, changes_of
 from service.domain.values.identity import RunKind
 from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.inference.verdict import Verdict
@@ -54,7 +54,7 @@ class Line:
     merged: tuple[tuple[Spot, ...], ...]
     proposed: tuple[Spot, ...]
     measured: int
-    epochs: Mapping[float, tuple[str, ...]]
+    epochs: Mapping[float, tuple[ChangedFact, ...]]
     since: str = ""
 
     @property
@@ -173,20 +173,23 @@ def _line(course: _Course, place: Place, most: int, is_alone: bool, in_percent: 
     )
 
 
-def _epochs(course: _Course, place: Place) -> Iterator[tuple[float, tuple[str, ...]]]:
-    """Yield where an environment appears, with what its machine changed since its commit before.
+def _epochs(course: _Course, place: Place) -> Iterator[tuple[float, tuple[ChangedFact, ...]]]:
+    """Yield where an environment appears, with what its machine had changed since it measured before.
 
-    Several machines of a pool take turns: only the first commit of each environment begins an epoch.
+    Several machines of a pool take turns: only the first commit of each environment begins an epoch. A
+    backfill measures older commits later, so the order of the commits does not tell what came before.
     """
-    facts = course.trend.environments
-    seen: set[int | None] = set()
+    before: dict[int | None, int | None] = {}
     last_of: dict[str, int | None] = {}
-    for point in course.merged:
-        if seen and _epoch(point) not in seen:
-            before, after = (facts.get(each or 0, {}) for each in (last_of.get(point.machine), _epoch(point)))
-            yield place(point), changes_of(before, after)
-        seen.add(_epoch(point))
+    for point in sorted(course.merged, key=lambda point: point.measured_at):
+        before.setdefault(_epoch(point), last_of.get(point.machine))
         last_of[point.machine] = _epoch(point)
+    facts = course.trend.environments
+    first_of = {_epoch(point): point for point in reversed(course.merged)}
+    for epoch, point in first_of.items():
+        if point is not course.merged[0]:
+            old, new = (facts.get(each or 0, {}) for each in (before[epoch], epoch))
+            yield place(point), changes_of(old, new)
 
 
 def _proposed(course: _Course) -> Iterator[tuple[Point, float]]:

@@ -81,6 +81,23 @@ def test_what_changed_is_escaped_and_only_its_beginning_is_drawn() -> None:
     assert "C++ compiler g++ &lt;b&gt;12 → g++ &lt;b&gt;13xxx" in changed["hovertext"]
 
 
+def test_a_commit_that_a_backfill_measured_later_undoes_no_change() -> None:
+    facts = {1: {"kernel": "6.1"}, 2: {"kernel": "6.5"}}
+    older, newer, late = (trend_point(k, 1.0, environment_id=1) for k in (0, 1, 9))
+    filled = replace(older, environment_id=2, measured_at=late.measured_at, committed_at=older.measured_at)
+    figure = trend_figure(replace(READING.trends[0], points=(filled, newer), environments=facts))
+    assert [each["text"] for each in figure["layout"]["annotations"]] == ["new environment"]
+
+
+def test_a_long_change_is_named_by_its_label() -> None:
+    facts = {1: {"c++": "g++ (Debian 12.2.0-14) 12.2.0"}, 2: {"c++": "g++ (Debian 14.2.0-19) 14.2.0"}}
+    points = tuple(trend_point(k, 1.0, environment_id=k + 1) for k in range(2))
+    figure = trend_figure(replace(READING.trends[0], points=points, environments=facts))
+    (changed,) = figure["layout"]["annotations"]
+    assert changed["text"] == "C++ compiler changed"
+    assert "12.2.0 → g++ (Debian 14.2.0-19)" in changed["hovertext"]
+
+
 def test_the_legend_has_the_plain_markers_whatever_the_first_verdict_is() -> None:
     first = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=0.9)
     drawn = trend_figure(replace(READING.trends[0], points=(first,)))["data"]
