@@ -9,7 +9,6 @@ import threading
 import time
 import urllib.request
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ import click
 
 from bench.fleet.counts import Records
 from bench.fleet.machines import Machine, Pool, Seen
-from bench.fleet.report import Finished, Period, report
+from bench.fleet.report import Fed, Finished, Period, report
 from bench.fleet.site import INSTANCE, SECRET, control_plane
 from bench.fleet.traffic import BUILDS_OF_CHANGE, PROJECTS, Repositories, projects
 from bench.fleet.usage import usage_of
@@ -37,15 +36,6 @@ STACK: Final = 30  # changes that one person pushes together
 BESIDE_AFTER: Final = 5.0  # seconds until another person pushes one
 ENGINEERS: Final = 200
 DRAIN_SECONDS: Final = 600.0
-
-
-@dataclass(slots=True)
-class Fed:
-    """The changes that were pushed: when each was, and which belong to the stack."""
-
-    moments: dict[int, datetime] = field(default_factory=dict)
-    stack: tuple[int, ...] = ()
-    beside: int = 0
 
 
 class Feeder(threading.Thread):

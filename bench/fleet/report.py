@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from bench.fleet.__main__ import Fed
     from bench.fleet.counts import Ended, Records
     from bench.fleet.machines import Seen
     from bench.fleet.usage import Usage
@@ -29,6 +28,15 @@ FAULTS: Final = 10  # that are named
 SCALES: Final = (1, 10, 100)
 # A part with one thread of Python saturates at one CPU, whatever the machine has.
 _CPUS_OF: Final = {"web": 1.0, "schedule": 1.0, "valkey": 1.0}
+
+
+@dataclass(slots=True)
+class Fed:
+    """The changes that were pushed: when each was, and which belong to the stack."""
+
+    moments: dict[int, datetime] = field(default_factory=dict)
+    stack: tuple[int, ...] = ()
+    beside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
