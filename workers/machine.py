@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import structlog
@@ -11,7 +10,6 @@ from celery.signals import worker_shutting_down
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
 from service.domain.machines.disk import keeps_from_all
-from service.domain.values.errors import Transient
 from service.ports.machines import Upcoming
 from service.ports.runs.queue import Task
 from service.steps.machines.execute import execute_build
@@ -55,8 +53,10 @@ def execute_task(entity: int) -> None:
     clear_contextvars()
     bind_contextvars(build=claimed.name, attempt=claimed.attempt)
     try:
-        with suppress(Transient):  # the build needs no names
+        try:
             bind_contextvars(**claimed.asked_by())
+        except Exception:  # whatever it is, the build needs no names
+            log.warning("build.unnamed", exc_info=True)
         log.info("build.claimed", hint=entity)
         host = plane.host_for(str(claimed.spec.get("instance", "")))
         execution = execute_build(claimed, host, plane.progress, _draining.is_set)

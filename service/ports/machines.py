@@ -39,7 +39,10 @@ class Asked(Protocol):
     def asked_by(self) -> Mapping[str, Any]:
         """Return the newest ``run`` that waits for the build, its ``change`` and ``patch_set``, for logs.
 
-        The last two are None for a merged commit. Empty on a developer's machine, and once the lease is lost.
+        The last two are None for a merged commit. Empty on a developer's machine, and if no run waits.
+
+        Raises:
+            LeaseLost: the machine no longer holds the build.
         """
 
 

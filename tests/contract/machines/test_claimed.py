@@ -84,6 +84,7 @@ class TestBinaries:
 
 class TestLease:
     WRITES: Final[Mapping[str, Callable[[Claimed], object]]] = {
+        "asked_by": lambda build: build.asked_by(),
         "find": lambda build: build.find(KEY),
         "keep": lambda build: build.keep(KEY, "artifact", {}),
         "fix_listings": lambda build: build.fix_listings(LISTINGS),

@@ -237,6 +237,7 @@ class MemoryClaimed:
     releases: list[float] = field(default_factory=list)
 
     def asked_by(self) -> Mapping[str, Any]:
+        self._hold()
         return {}
 
     def watch(self) -> None:

@@ -138,16 +138,19 @@ def test_builds_that_run_on_the_host_already_are_no_obstacle(
 
 class Asked(MemoryClaimed):
     def asked_by(self) -> Mapping[str, Any]:
-        if self.is_lost:
-            raise Transient("the database restarts")
+        if self.fault:
+            raise self.fault
         return {"run": 12, "change": "gerrit~7", "patch_set": 1}
 
 
-@pytest.mark.parametrize(("is_away", "run"), [(False, 12), (True, None)])
+@pytest.mark.parametrize(
+    ("fault", "run"),
+    [(None, 12), (Transient("the database restarts"), None), (LookupError("an older database"), None)],
+)
 def test_the_lines_of_a_build_name_the_run_that_waits_for_it_if_the_database_tells(
-    machine: HinderedMachine, monkeypatch: pytest.MonkeyPatch, *, is_away: bool, run: int | None
+    machine: HinderedMachine, monkeypatch: pytest.MonkeyPatch, fault: Exception | None, run: int | None
 ) -> None:
     monkeypatch.setattr(tasks, "execute_build", lambda *_: MachineReport(Outcome.PASSED))
-    machine.build = Asked(is_lost=is_away)
+    machine.build = Asked(fault=fault)
     line = line_of("build.executed", lambda: tasks.execute_task(1))
     assert (line["build"], line.get("run")) == ("perf/1", run)
