@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -16,12 +17,15 @@ from service.ports.failures.storing import BuildFailures
 from service.ports.runs.queue import Task
 from service.steps.failures.configured_failures import with_configured
 from service.steps.runs.judge_compared import judge_compared
-from service.steps.runs.log_context import bind_build
+from service.steps.runs.log_context import bind_build, names_of_build
 from service.steps.runs.note_lost_tests import note_lost_tests
 from service.steps.runs.store_tests import store_tests
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from service.ports.building import Artifacts
+    from service.ports.runs.builds import BuildRecord
     from service.ports.store import Store, Transaction
     from service.steps.failures.configured_failures import Search
 
@@ -55,7 +59,8 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
         store_tests(tx.measurements, artifacts, build, report)
         if report.findings:
             tx.measurements.store_findings(build_id, report.findings)
-        finish(tx, build_id, end)
+        log_end = finish(tx, build, end)
+    log_end()
 
 
 def _on_branch(spec: BuildSpec, end: BuildEnd) -> BuildEnd:
@@ -75,16 +80,22 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
     """Finish a build that no machine could finish, as an infrastructure failure or as cancelled."""
     with store.transaction() as tx:
         build = tx.builds.lock(build_id)
-        if build.state is not BuildState.FINISHED:
-            outcome = Outcome.CANCELLED if build.cancel_requested else Outcome.INFRASTRUCTURE
-            finish(tx, build_id, BuildEnd(outcome, (cause,)))
+        if build.state is BuildState.FINISHED:
+            return
+        outcome = Outcome.CANCELLED if build.cancel_requested else Outcome.INFRASTRUCTURE
+        log_end = finish(tx, build, BuildEnd(outcome, (cause,)))
+    log_end()
 
 
-def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
-    """Finish a build, store its failures, and queue the vote of each run that waits for it."""
+def finish(tx: Transaction, build: BuildRecord, end: BuildEnd) -> Callable[[], object]:
+    """Finish a build, store its failures, and queue the vote of each run that waits for it.
+
+    Returns a function that logs the end; call it after the commit.
+    """
     if end.failures or end.is_cut or end.cleared:
-        tx.failures.store_failures(build_id, BuildFailures(end.failures, end.is_cut), end.cleared)
-    runs = tx.builds.finish(build_id, end.outcome, end.causes, end.blamed, end.notes)
-    _LOG.info("build.finished", id=build_id, outcome=end.outcome, runs=list(runs))
+        tx.failures.store_failures(build.id, BuildFailures(end.failures, end.is_cut), end.cleared)
+    runs = tx.builds.finish(build.id, end.outcome, end.causes, end.blamed, end.notes)
     for run_id in runs:
         tx.outbox.queue_task(Task.VOTE, run_id)
+    ended = {"id": build.id, "outcome": end.outcome, "runs": list(runs), **names_of_build(build)}
+    return partial(_LOG.info, "build.finished", **ended)

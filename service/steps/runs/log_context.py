@@ -25,10 +25,17 @@ def bind_run(run: RunRecord) -> None:
 
 def bind_build(build: BuildRecord) -> None:
     """Let every later log line of this task name the build, its change and its patch set."""
+    bind_contextvars(**names_of_build(build))
+
+
+def names_of_build(build: BuildRecord) -> dict[str, str | int]:
+    """Return the names of the build, its change and its patch set, for a line of the log."""
     found = _REF.fullmatch(str(build.spec.get("patch", {}).get("ref", "")))
     change, patch_set = found.groups() if found else (None, None)
-    named = {"change": f"{build.spec['instance']}~{change}", "patch_set": int(patch_set)} if patch_set else {}
-    bind_contextvars(build=f"{build.job}/{build.number}", **named)
+    named: dict[str, str | int] = {"build": f"{build.job}/{build.number}"}
+    if patch_set:
+        named |= {"change": f"{build.spec['instance']}~{change}", "patch_set": int(patch_set)}
+    return named
 
 
 def bind_review(review: Review) -> None:

@@ -23,6 +23,8 @@ from service.steps.runs.analyse import finish
 from service.steps.runs.rerun import run_again
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from service.domain.failures.configured import ConfiguredPatterns
     from service.domain.runs.external import ExternalBuild, Report
     from service.ports.runs.builds import BuildRecord, ExternalBuilds, NewReport
@@ -51,8 +53,7 @@ def record_external_build(store: Store, report: Report, patterns: ConfiguredPatt
         NotSeenYet: the revision has no run.
         Transient: its run is not planned yet.
     """
-    with store.transaction() as tx:
-        return _record(tx, report, patterns)
+    return record_once(store, report, None, patterns)
 
 
 def record_once(
@@ -64,26 +65,29 @@ def record_once(
         BadInput: as in :func:`record_external_build`, or the key was used for another report.
         NotFound, Transient: as in :func:`record_external_build`. The report may be sent again under its key.
     """
-    if sent is None:
-        return record_external_build(store, report, patterns)
+    ends: list[Callable[[], object]] = []
     with store.transaction() as tx:
-        first = tx.external.claim_report(sent)
-        if first is None:
-            is_news = _record(tx, report, patterns)
+        if sent and (first := tx.external.claim_report(sent)) is not None:
+            if first.digest != sent.digest:
+                raise BadInput("this key was used for another report; send a new key", "Idempotency-Key")
+            return first.is_news
+        is_news = _record(tx, report, patterns, ends)
+        if sent:
             tx.external.answer_report(sent, is_news=is_news)
-            return is_news
-        if first.digest != sent.digest:
-            raise BadInput("this key was used for another report; send a new key", "Idempotency-Key")
-        return first.is_news
+    for log_end in ends:
+        log_end()
+    return is_news
 
 
-def _record(tx: Transaction, report: Report, patterns: ConfiguredPatterns) -> bool:
+def _record(
+    tx: Transaction, report: Report, patterns: ConfiguredPatterns, ends: list[Callable[[], object]]
+) -> bool:
     if report.result == Notice.STARTED:
         return (place := _place_of(tx, report)) is not None and _announce(tx, place, report)
     if report.result == Notice.WITHDRAWN:
-        return (place := _place_of(tx, report)) is not None and _withdraw(tx, place)
+        return (place := _place_of(tx, report)) is not None and _withdraw(tx, place, ends)
     outcome_of(report.result)  # raises before anything is looked for
-    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report, patterns)
+    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report, patterns, ends)
 
 
 def _end_of(report: Report, tested: MachineReport, patterns: ConfiguredPatterns) -> BuildEnd:
@@ -110,7 +114,13 @@ def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
     return True
 
 
-def _finish(tx: Transaction, place: _Place, report: Report, patterns: ConfiguredPatterns) -> bool:
+def _finish(
+    tx: Transaction,
+    place: _Place,
+    report: Report,
+    patterns: ConfiguredPatterns,
+    ends: list[Callable[[], object]],
+) -> bool:
     known = place.known(report.build)
     tested = known.report if known is not None else MachineReport()
     if known is not None and known.has_result:
@@ -134,18 +144,19 @@ def _finish(tx: Transaction, place: _Place, report: Report, patterns: Configured
     end = _end_of(report, tested, patterns)
     if known is not None and known.id != build_id and known.execution:
         tx.external.store_execution(build_id, known.execution)
-    if tx.builds.lock(build_id).state is BuildState.FINISHED:
+    build = tx.builds.lock(build_id)
+    if build.state is BuildState.FINISHED:
         tx.external.keep_result(build_id, end.outcome, end.causes)
         tx.failures.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
     else:
-        finish(tx, build_id, end)
+        ends.append(finish(tx, build, end))
     return True
 
 
-def _withdraw(tx: Transaction, place: _Place) -> bool:
+def _withdraw(tx: Transaction, place: _Place, ends: list[Callable[[], object]]) -> bool:
     if not place.awaits_any:
         return False
-    finish(tx, place.build.id, BuildEnd(Outcome.CANCELLED, (WITHDRAWN,)))
+    ends.append(finish(tx, place.build, BuildEnd(Outcome.CANCELLED, (WITHDRAWN,))))
     return True
 
 

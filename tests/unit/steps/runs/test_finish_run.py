@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,22 @@ from service.domain.runs.machine_report import CHECKED, PATCH_BUILT, MachineRepo
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.regression import GateSaid, RegressionState, Weight
+from service.domain.values.errors import Transient
 from service.domain.values.identity import BuildName, RunKind
 from service.ports.failures.storing import BuildFailures
 from service.ports.runs.runs import NewRun
+from service.steps.runs.analyse import give_up
 from tests.support.log_lines import line_of
+from tests.support.memory.store import MemoryStore
 from tests.support.review.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
 from tests.support.store_samples import named, start
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from service.ports.store import Transaction
 
 TWO_JOBS = PROJECT_FILE + PROJECT_FILE.split("jobs:\n")[1].replace("  perf:", "  more:")
 
@@ -41,6 +48,14 @@ label: Performance
 jobs:
   tidy: {kind: clang-tidy, pool: perf, build: {configure: cmake .}}
 """
+
+
+class WithoutCommit(MemoryStore):
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        with super().transaction() as tx:
+            yield tx
+            raise Transient("the connection is lost")
 
 
 def farm_with(tmp_path: Path, text: str = PROJECT_FILE) -> Farm:
@@ -70,6 +85,19 @@ def test_the_log_line_of_an_analysed_build_names_its_runs_change_and_patch_set(t
     line = line_of("build.finished", lambda: farm.analyse(1))
     assert (line["build"], line["runs"], line["outcome"]) == ("perf/1", [1], Outcome.FAILED)
     assert (line["change"], line["patch_set"]) == (f"{KEY.instance}~{KEY.number}", 1)
+
+
+def test_the_log_line_of_a_build_that_was_given_up_names_it_and_follows_the_commit(tmp_path: Path) -> None:
+    store, broken = farm_with(tmp_path).service.store, WithoutCommit()
+    broken.memory = store.memory
+
+    def end() -> None:
+        with pytest.raises(Transient):
+            give_up(broken, 1, "no machine")
+        give_up(store, 1, "no machine")
+
+    line = line_of("build.finished", end)
+    assert (line["build"], line["change"]) == ("perf/1", f"{KEY.instance}~{KEY.number}")
 
 
 def test_a_finished_run_is_decided_and_its_review_queued(tmp_path: Path) -> None:
