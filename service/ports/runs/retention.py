@@ -31,6 +31,9 @@ class Retention(Protocol):
     def keep_policy(self, policy: Policy) -> None:
         """Store the days that the schedule uses, for other processes."""
 
+    def mark_pruned(self) -> None:
+        """Store the time at which the schedule last deleted by these days, for monitoring."""
+
     def kept_policy(self) -> Policy | None:
         """Return the days that the schedule uses; None if it has stored none yet."""
 

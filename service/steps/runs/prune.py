@@ -51,6 +51,7 @@ def prune_by_schedule(store: Store, retention: Retention, policy: Policy) -> Non
     """Delete what has expired as ``prune`` does, after storing the days for which an operator may ask."""
     retention.keep_policy(policy)
     prune(store, retention, policy)
+    retention.mark_pruned()
 
 
 @contextmanager

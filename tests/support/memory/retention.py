@@ -36,6 +36,7 @@ class MemoryRetention(Retention):
 
     records: list[MemoryRecord] = field(default_factory=list)
     name: str = "site"
+    marks: int = 0  # deletions that went through
     policy: Policy | None = None
 
     sizes: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
@@ -62,6 +63,10 @@ class MemoryRetention(Retention):
     @override
     def keep_policy(self, policy: Policy) -> None:
         self.policy = policy
+
+    @override
+    def mark_pruned(self) -> None:
+        self.marks += 1
 
     @override
     def kept_policy(self) -> Policy | None:

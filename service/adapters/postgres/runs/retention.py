@@ -146,8 +146,9 @@ WHERE starts_with(artifact, :prefix) GROUP BY artifact
 """
 _KEEP_POLICY: Final = text("""
 INSERT INTO pulse (part, beat_at, note) VALUES (:part, now(), :note)
-ON CONFLICT (part) DO UPDATE SET beat_at = now(), note = :note
+ON CONFLICT (part) DO UPDATE SET note = :note
 """)
+_MARK_PRUNED: Final = text("UPDATE pulse SET beat_at = now() WHERE part = :part")
 _POLICY: Final = text("SELECT note FROM pulse WHERE part = :part AND note <> ''")
 _SITE: Final = text("SELECT id FROM site")
 _FORGET_SIZES: Final = text("DELETE FROM stored_size WHERE part IN ('', :part)")
@@ -226,6 +227,10 @@ class PostgresRetention(ShortTransactions, Retention):
     @override
     def keep_policy(self, policy: Policy) -> None:
         self._do(_KEEP_POLICY, part=PRUNE, note=json.dumps(policy))
+
+    @override
+    def mark_pruned(self) -> None:
+        self._do(_MARK_PRUNED, part=PRUNE)
 
     @override
     def kept_policy(self) -> Policy | None:

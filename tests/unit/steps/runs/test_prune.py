@@ -115,13 +115,13 @@ def test_every_record_that_expired_goes_and_pairs_stay_until_an_operator_decides
     assert prune(MemoryStore(), retention, policy_with({"pairs": 60})) == {Kind.PAIRS: 501}
 
 
-def test_the_schedule_stores_its_days_also_while_another_process_deletes() -> None:
+def test_while_another_process_deletes_the_schedule_stores_its_days_and_marks_no_deletion() -> None:
     store, retention = MemoryStore(), MemoryRetention([MemoryRecord(Kind.PAIRS, 61)])
     with store.exclusive(SECTION), pytest.raises(Transient):
         prune_by_schedule(store, retention, policy_with({"pairs": 60}))
-    assert retention.kept_policy() == policy_with({"pairs": 60})
+    assert (retention.kept_policy(), retention.marks) == (policy_with({"pairs": 60}), 0)
     prune_by_schedule(store, retention, policy_with({"pairs": 60}))
-    assert not retention.records
+    assert (retention.records, retention.marks) == ([], 1)
 
 
 def test_nothing_is_deleted_while_a_backup_copies(tmp_path: Path) -> None:
