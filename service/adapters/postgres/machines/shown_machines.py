@@ -62,10 +62,12 @@ LEFT JOIN lease AS l ON l.machine = m.name AND l.expires_at > now()
 LEFT JOIN build AS b ON b.id = l.build_id AND {visible_build("b.id")}
 ORDER BY m.pool, m.name
 """)  # noqa: S608 - put together from constants
-# Each part reads one partial index or a table of a few rows.
+# Each part reads one partial index or a table of a few rows. Nobody waits for an event that was given up.
 _FACTS: Final = text("""
 SELECT now() AS now,
-       (SELECT min(received_at) FROM event WHERE handled_at IS NULL) AS oldest_unhandled_event_at,
+       (SELECT min(received_at) FROM event WHERE handled_at IS NULL AND NOT EXISTS (
+           SELECT FROM setback WHERE task = 'handle_event' AND entity = event.id AND is_dead
+       )) AS oldest_unhandled_event_at,
        (SELECT count(*) FROM outbox WHERE state = 'pending' AND kind = 'review') AS unsent_reviews,
        (SELECT min(created_at) FROM outbox WHERE state = 'pending' AND kind = 'review')
            AS oldest_unsent_review_at,

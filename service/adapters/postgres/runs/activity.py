@@ -99,23 +99,30 @@ SELECT v.vote, count(*) AS votes,
            AS until_vote
 FROM voted AS v GROUP BY 1 ORDER BY 1
 """)  # noqa: S608 - put together from constants
+# A reinstalled machine begins anew, as on the page of the machines.
 _EVIDENCE: Final = text(f"""
 SELECT m.pool, count(*) AS calibrations, count(*) FILTER (WHERE s.is_alarm) AS false_alarms,
        {MAD_TO_SIGMA} * percentile_cont(0.5) WITHIN GROUP (ORDER BY s.size) AS noise
 FROM machine AS m
 CROSS JOIN LATERAL (
-    SELECT id FROM run
-    WHERE kind = 'calibration' AND pool = m.pool AND machine = m.name AND state = 'finished'
-      AND created_at > now() - interval '7 days'
-    ORDER BY created_at DESC LIMIT {_MOST_CALIBRATIONS}
+    SELECT rb.build_id
+    FROM run AS r JOIN run_build AS rb ON rb.run_id = r.id JOIN build AS b ON b.id = rb.build_id
+    WHERE r.kind = 'calibration' AND r.pool = m.pool AND r.machine = m.name AND r.state = 'finished'
+      AND r.created_at > now() - interval '7 days' AND coalesce(b.environment_id = m.environment_id, true)
+    ORDER BY r.created_at DESC LIMIT {_MOST_CALIBRATIONS}
 ) AS r
-JOIN run_build AS rb ON rb.run_id = r.id
 CROSS JOIN LATERAL (
     SELECT bool_or(verdict IN ('slower', 'faster')) AS is_alarm,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY each.size) AS size
-    FROM (SELECT * FROM evidence WHERE build_id = rb.build_id LIMIT {_MOST_SERIES}) AS e
+    FROM (
+        SELECT * FROM evidence WHERE build_id = r.build_id AND created_at >= m.since LIMIT {_MOST_SERIES}
+    ) AS e
     CROSS JOIN LATERAL (
-        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(log)) AS size FROM unnest(e.logs) AS log
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY log) AS log FROM unnest(e.logs) AS log
+    ) AS middle
+    CROSS JOIN LATERAL (
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(log - middle.log)) AS size
+        FROM unnest(e.logs) AS log
     ) AS each
 ) AS s
 WHERE s.is_alarm IS NOT NULL
