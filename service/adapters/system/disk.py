@@ -10,7 +10,7 @@ from service.domain.machines.disk import Disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import PurePath
+    from pathlib import Path, PurePath
 
 
 def disk_of(path: PurePath) -> Disk:
@@ -22,12 +22,16 @@ def disk_of(path: PurePath) -> Disk:
     return Disk(total, free)
 
 
-def disks_of(directories: Mapping[str, PurePath]) -> dict[str, Disk]:
-    """Return the room for each directory; one that is missing is left out."""
+def disks_of(directories: Mapping[str, Path]) -> dict[str, Disk]:
+    """Return the room of each file system, by the first of its directories; a missing one is left out."""
     found = {}
+    devices = set()
     for name, directory in directories.items():
         with suppress(OSError):
-            found[name] = disk_of(directory)
+            device = directory.stat().st_dev
+            if device not in devices:
+                found[name] = disk_of(directory)
+            devices.add(device)
     return found
 
 
