@@ -90,8 +90,9 @@ def create_app() -> FastAPI:
     plane = build_control(settings)
     registry, is_public = CollectorRegistry(), settings.read == "public"
     public = plane.reading.seen_by(None)
-    registry.register(Metrics(public, version("benchgate"), partial(disks_of, _directories(settings))))
-    health = HealthCheck(public, _patience(settings, plane), _checks(settings, plane))
+    patience, disks = _patience(settings, plane), partial(disks_of, _directories(settings))
+    registry.register(Metrics(public, version("benchgate"), disks, patience))
+    health = HealthCheck(public, patience, _checks(settings, plane))
     waiting = Semaphore(MOST_WAITING)
     servers = {name: server.for_pages() for name, server in plane.servers.items()}
     answers = RecentAnswers(servers, waiting=waiting)

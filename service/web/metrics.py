@@ -14,7 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from service.domain.runs.activity import QUANTILES
-from service.domain.runs.health import BACKUP, PRUNE, VISIBILITY, VOTE_ON
+from service.domain.runs.health import BACKUP, PRUNE, Patience
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Transient
 from service.ports.machines import MachineState
@@ -45,12 +45,16 @@ class Metrics(Collector):
         reading: gives the facts.
         version: of Benchgate.
         disks: gives the disk of each directory, by name.
+        patience: how long each configured part may be silent.
     """
 
-    def __init__(self, reading: MachineReading, version: str, disks: Disks) -> None:
+    def __init__(
+        self, reading: MachineReading, version: str, disks: Disks, patience: Patience | None = None
+    ) -> None:
         self._reading = reading
         self._version = version
         self._disks = disks
+        self._patience = patience or Patience()
 
     def describe(self) -> Iterable[Metric]:
         """Describe nothing, because registering must not need the database."""
@@ -68,7 +72,7 @@ class Metrics(Collector):
             return
         yield GaugeMetricFamily("benchgate_database_up", "Whether the database answers.", 1)
         yield from _backlogs(condition)
-        yield from _parts(condition)
+        yield from _parts(condition, self._patience)
         yield _machines(machines, condition.now)
         yield from _work(activity)
         yield from _evidence(activity)
@@ -109,7 +113,7 @@ def _backlogs(condition: Condition) -> Iterable[Metric]:
     yield _labelled("benchgate_oldest_build_seconds", "Age of the oldest waiting build.", ["pool"], ages)
 
 
-def _parts(condition: Condition) -> Iterable[Metric]:
+def _parts(condition: Condition, patience: Patience) -> Iterable[Metric]:
     ages = {beat.part: _age(condition, beat.beat_at) for beat in condition.heartbeats}
     if BACKUP in ages:
         yield GaugeMetricFamily(
@@ -117,10 +121,11 @@ def _parts(condition: Condition) -> Iterable[Metric]:
         )
     if PRUNE in ages:
         yield GaugeMetricFamily("benchgate_prune_seconds", "Time since the last deletion.", ages[PRUNE])
-    # A missing right has a row for each branch, which may be hidden.
-    rare = (BACKUP, PRUNE, VISIBILITY, VOTE_ON)
-    pulses = [([part], age) for part, age in ages.items() if not part.startswith(rare)]
+    # Other heartbeats are of removed parts, or name a branch, which may be hidden.
+    limits = [([part], limit) for part, limit in patience.limits(ages).items() if part in ages]
+    pulses = [([part], ages[part]) for [part], _ in limits]
     yield _labelled("benchgate_pulse_seconds", "Time since the part's last heartbeat.", ["part"], pulses)
+    yield _labelled("benchgate_pulse_limit_seconds", "How long the part may be silent.", ["part"], limits)
 
 
 def _machines(machines: Sequence[Machine], now: datetime) -> Metric:

@@ -62,6 +62,12 @@ class Patience:
         heartbeats = {"schedule": 60.0, **dict.fromkeys(reconciled, reconcile)}
         return cls(heartbeats=heartbeats, listeners=listeners)
 
+    def limits(self, beats: Collection[str]) -> dict[str, float]:
+        """Return how many seconds each configured part may be silent; a listener must be in ``beats``."""
+        # The event stream is optional: without it, Benchgate finds a change a minute later.
+        listening = {part: self.listen for part in self.listeners if part in beats}
+        return {**self.heartbeats, **listening}
+
 
 class Step(StrEnum):
     """Step of the control plane that is retried when it fails; its value is the name of its task."""
@@ -247,10 +253,7 @@ def _heartbeats(condition: Condition, patience: Patience) -> Iterator[tuple[Degr
 
 def _lacking(condition: Condition, patience: Patience) -> Iterator[tuple[Degradation, float]]:
     beats = {heartbeat.part: heartbeat for heartbeat in condition.heartbeats}
-    # The event stream is optional: without it, Benchgate finds a change a minute later.
-    listening = {part: patience.listen for part in patience.listeners if part in beats}
-    allowed = {**patience.heartbeats, **listening}
-    for part, seconds in allowed.items():
+    for part, seconds in patience.limits(beats).items():
         if part not in beats:
             yield Degradation(DegradationKind.NEVER_RAN, (part,)), seconds
         elif (silent := _age(condition, beats[part].beat_at)) > seconds:

@@ -25,11 +25,12 @@ def lines_of(reading: FakeReading, *names: str) -> AbstractSet[str]:
     }
 
 
-def test_parts_without_a_frequent_heartbeat_are_no_pulse_and_name_no_branch() -> None:
-    parts = ("schedule", "visibility", "prune", "backup", f"{VOTE_ON}core secret master")
+def test_only_configured_parts_are_a_pulse_and_no_branch_is_named() -> None:
+    parts = ("schedule", "listen removed", "visibility", "prune", "backup", f"{VOTE_ON}core secret master")
     reading = FakeReading(state=healthy(heartbeats=tuple(Heartbeat(part, NOW - HOUR) for part in parts)))
-    assert lines_of(reading, "pulse_seconds", "backup_seconds", "prune_seconds") == {
+    assert lines_of(reading, "pulse_seconds", "pulse_limit_seconds", "backup_seconds", "prune_seconds") == {
         'pulse_seconds{part="schedule"} 3600.0',
+        'pulse_limit_seconds{part="schedule"} 60.0',
         "backup_seconds 3600.0",
         "prune_seconds 3600.0",
     }
