@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.reading import PostgresReading
+from service.adapters.postgres.runs.retention import PostgresRetention
 from service.domain.machines.disk import Disk
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Outcome
@@ -78,24 +79,33 @@ def calibrate(log: float, verdict: str) -> Callable[[PostgresSite], None]:
     return compare
 
 
+def keep_days_only(site: PostgresSite) -> None:
+    """Let the schedule store its days, and delete nothing for two days."""
+    site.database.change("UPDATE pulse SET beat_at = now() - interval '2 days' WHERE part = 'prune'")
+    PostgresRetention(site.database.owner).keep_policy({})
+
+
 BREAK: Final[dict[str, str | Callable[[PostgresSite], None]]] = {
     "BenchgateEventsWaiting": """INSERT INTO event (instance, digest, type, body, received_at)
         VALUES ('gerrit', '1', 'patchset-created', '{}', now() - interval '5 minutes')""",
     "BenchgateReviewsUnsent": """INSERT INTO outbox (kind, payload, created_at)
         VALUES ('review', '{}', now() - interval '1 hour')""",
-    "BenchgatePoolTakesNoBuilds": """INSERT INTO closure (host, reason, closed_by)
-        VALUES ('perf-01', 'disk', 'Ada')""",
+    "BenchgatePoolTakesNoBuilds": "UPDATE machine SET obstacle = 'other work'",
     "BenchgateQueueOld": "UPDATE build SET created_at = now() - interval '3 hours' WHERE state = 'queued'",
     "BenchgateMachineSilent": """INSERT INTO machine (name, class, pool, host, last_seen_at)
         VALUES ('perf-02', 'epyc', 'perf', 'perf-02', now() - interval '5 minutes')""",
-    "BenchgateStepGaveUp": "INSERT INTO setback VALUES ('plan', 1, 8, now(), true, 'no route')",
+    "BenchgateStepGaveUp": """WITH lost AS (
+            INSERT INTO event (instance, digest, type, body, received_at)
+            VALUES ('gerrit', '1', 'patchset-created', '{}', now() - interval '1 day') RETURNING id
+        ) INSERT INTO setback SELECT 'handle_event', id, 8, now(), true, 'no route' FROM lost""",
     "BenchgatePartSilent": "UPDATE pulse SET beat_at = now() - interval '1 hour' WHERE part = 'reconcile'",
+    "BenchgateListenerSilent": "INSERT INTO pulse (part, beat_at) VALUES ('listen', now() - interval '1 h')",
     "BenchgateInfrastructureFailures": fail(*["the machine stopped responding 3 times"] * 3),
     "BenchgateMachineUnfit": fail(unfit(OSError("user namespaces are forbidden"))),
     "BenchgateFalseAlarms": calibrate(0.001, "slower"),
     "BenchgateNoisy": calibrate(0.03, "same"),
     "BenchgateBackupOld": "UPDATE pulse SET beat_at = now() - interval '3 days' WHERE part = 'backup'",
-    "BenchgatePruneOld": "UPDATE pulse SET beat_at = now() - interval '2 days' WHERE part = 'prune'",
+    "BenchgatePruneOld": keep_days_only,
 }
 
 
@@ -108,6 +118,13 @@ def test_what_breaks_fires_its_alert_and_no_other(site: PostgresSite, alert: str
     what = BREAK[alert]
     site.database.change(what) if isinstance(what, str) else what(site)
     assert complaint_about(scrape(site.reading), {alert}, tmp_path) == ""
+
+
+def test_a_planned_maintenance_and_a_deletion_fire_no_alert(site: PostgresSite, tmp_path: Path) -> None:
+    site.database.change("INSERT INTO closure (host, reason, closed_by) VALUES ('perf-01', 'disk', 'Ada')")
+    keep_days_only(site)
+    PostgresRetention(site.database.owner).mark_pruned()
+    assert complaint_about(scrape(site.reading), set(), tmp_path) == ""
 
 
 def test_a_full_disk_fires_its_alert(site: PostgresSite, tmp_path: Path) -> None:
