@@ -54,11 +54,12 @@ SELECT s.stage, percentile_cont(cast(:quantiles AS float8[])) WITHIN GROUP (ORDE
 FROM (
     SELECT s.*
     {_RECENT}
+    -- OFFSET: a report is large, and is read once.
+    CROSS JOIN LATERAL (SELECT b.execution -> 'seconds' AS seconds OFFSET 0) AS report
     CROSS JOIN LATERAL (
         SELECT key AS stage,
                CASE WHEN jsonb_typeof(value) = 'number' THEN cast(value AS float8) END AS seconds
-        FROM jsonb_each(CASE WHEN jsonb_typeof(b.execution -> 'seconds') = 'object'
-                             THEN b.execution -> 'seconds' END)
+        FROM jsonb_each(CASE WHEN jsonb_typeof(report.seconds) = 'object' THEN report.seconds END)
         WHERE key = ANY (cast(:stages AS text[]))
         UNION ALL
         SELECT :queue, extract(epoch FROM b.started_at - b.created_at)
