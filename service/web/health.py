@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
@@ -10,6 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from service.steps.runs.check_health import HealthCheck, Status
+from service.web.metrics import RecentText
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -34,6 +36,7 @@ def create_health(
         is_public: ``/readyz`` gives reasons and facts, as pages do without sign-in; False: the status alone.
     """
     check = health or HealthCheck(reading)
+    recent = RecentText(partial(generate_latest, registry))
     router = APIRouter(include_in_schema=False)
 
     @router.get("/healthz")
@@ -57,7 +60,7 @@ def create_health(
 
     @router.get("/metrics")
     def metrics() -> Response:
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(recent.read(), media_type=CONTENT_TYPE_LATEST)
 
     return router
 

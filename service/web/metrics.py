@@ -6,9 +6,12 @@ a count of all rows would fall when retention deletes some.
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -35,7 +38,35 @@ if TYPE_CHECKING:
     Disks = Callable[[], Mapping[str, Disk]]
     Labelled = Iterable[tuple[Sequence[str], float]]
 
+SECONDS: Final = 10.0  # that a text is kept; Prometheus asks every 15 s
 _VOTES = {1: "+1", -1: "-1", None: "none"}
+
+
+class RecentText:
+    """Render a text at most every ten seconds, and once at a time: others get the text before meanwhile.
+
+    Args:
+        render: takes seconds on a large site.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, render: Callable[[], bytes], clock: Callable[[], float] = time.monotonic) -> None:
+        self._render = render
+        self._clock = clock
+        self._text = b""
+        self._next_at = -math.inf
+        self._rendering = Lock()
+
+    def read(self) -> bytes:
+        """Return the text; wait for it if there is none yet."""
+        if self._clock() >= self._next_at and self._rendering.acquire(blocking=not self._text):
+            try:
+                if self._clock() >= self._next_at:  # others may have waited for the same text
+                    self._text = self._render()
+                    self._next_at = self._clock() + SECONDS
+            finally:
+                self._rendering.release()
+        return self._text
 
 
 class Metrics(Collector):

@@ -7,6 +7,7 @@ from service.domain.machines.closures import Closure
 from service.domain.runs.activity import Activity, PoolEvidence
 from service.domain.runs.health import VOTE_ON, Heartbeat
 from service.domain.values.identity import BuildName
+from service.web.metrics import SECONDS, RecentText
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import NOW, healthy, machine_view
 from tests.support.web import build_pages, call
@@ -66,3 +67,18 @@ def test_what_did_not_happen_is_zero_and_what_was_not_measured_is_missing() -> N
         'noise_ratio{pool="perf"} 0.004',
     }
     assert 'builds_last_hour{outcome="slower"} 0.0' in lines_of(reading, "builds_last_hour")
+
+
+def test_figures_are_read_once_in_ten_seconds_and_others_get_those_before_meanwhile() -> None:
+    now, got = [0.0], list[bytes]()
+
+    def render() -> bytes:
+        if got:
+            got.append(recent.read())  # another request
+        return b"at %d" % now[0]
+
+    recent = RecentText(render, lambda: now[0])
+    for moment in (0.0, SECONDS - 1, SECONDS):
+        now[0] = moment
+        got.append(recent.read())
+    assert got == [b"at 0", b"at 0", b"at 0", b"at 10"]
