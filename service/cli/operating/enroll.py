@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
-from contextlib import closing
+import shutil
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +15,8 @@ from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import MOST_MACHINE_DAYS
 from service.domain.values.errors import BadInput
-from service.steps.access.manage_tokens import TokenRequest, create_token_by_command
-from service.steps.machines.enrolment import PASSWORD, Site, machine_settings
+from service.steps.access.manage_tokens import TokenRequest, create_token_by_command, revoke_token_by_command
+from service.steps.machines.enrolment import PASSWORD, Site, machine_settings, notes_on
 from service.wiring.control import build_control
 
 _TOKEN_FILE: Final = "/etc/benchgate/token"
@@ -40,23 +40,30 @@ def enroll(home: Path, name: str, pool: str, folder: Path) -> None:
     nothing else; a machine that is set up anew needs a new one.
     """
     site = settings_of_running_site(home)
-    addresses = Site(site.database_url, site.redis_url, site.base_url, site.git_url)
+    urls = (site.git_url, site.git_urls, site.fetch_from)
+    addresses = Site(site.database_url, site.redis_url, site.base_url, *urls)
     settings = machine_settings(name, pool, addresses, _TOKEN_FILE)
-    lines = [f"{key}={shlex.quote(value)}" for key, value in settings.items()]
+    lines = [f"{key}='{value}'" for key, value in settings.items()]
     wanted = TokenRequest(name, [str(parse_scope(f"machine:{name}"))], MOST_MACHINE_DAYS)
-    with closing(build_control(site)) as plane:
-        try:
+    try:
+        with closing(build_control(site)) as plane, ExitStack() as undo:
             folder.mkdir(mode=0o700, parents=True)
-        except OSError as error:
-            raise BadInput(f"{folder}: {error.strerror}", "--into") from None
-        token, text = create_token_by_command(plane.tokens, wanted, user_here())
-    _write(folder / "token", text)
-    _write(folder / "worker.env", "\n".join(lines))
+            undo.callback(shutil.rmtree, folder)
+            token, text = create_token_by_command(plane.tokens, wanted, user_here())
+            undo.callback(revoke_token_by_command, plane.tokens, token.id, user_here())
+            _write(folder / "token", text)
+            _write(folder / "worker.env", "\n".join(lines))
+            undo.pop_all()
+    except OSError as error:
+        raise BadInput(f"{folder}: {error.strerror}", "--into") from None
     click.echo(
         f"wrote {folder}/worker.env and {folder}/token, valid until {token.expires_at:%Y-%m-%d}. In "
-        f"worker.env, replace {PASSWORD} by those of the database role and the broker's user",
+        f"worker.env, replace {PASSWORD} by those of the database role and the broker's user; percent-encode "
+        "special characters",
         err=True,
     )
+    for note in notes_on(settings, addresses):
+        click.echo(f"note: {note}", err=True)
 
 
 def _write(path: Path, text: str) -> None:

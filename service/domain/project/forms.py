@@ -172,4 +172,5 @@ Size = Annotated[
     ),
 ]
 Text = Annotated[str, text(r"[^\x00]{0,4096}", "texts of at most 4096 characters, without NUL")]
-Name = Annotated[str, text(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", _NAME)]  # a part of URLs, files and queues
+NAME: Final = text(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", _NAME)  # a part of URLs, files and queues
+Name = Annotated[str, NAME]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,12 +12,15 @@ from service import cli
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.domain.access.scopes import parse_scope
 from service.domain.values.errors import BadInput
+from service.wiring.control import build_control
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
 
+    from service.config.control import ControlSettings
+    from service.wiring.control import Control
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -24,9 +28,11 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(autouse=True)
 def _site(database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    # The query leads to the socket of the test's server, whatever the host.
-    reachable = database.owner_url.replace("@/", "@db.example.com/")
-    monkeypatch.setenv("BENCHGATE_DATABASE_URL", reachable)
+    def build_here(settings: ControlSettings) -> Control:
+        return build_control(settings.model_copy(update={"database_url": database.owner_url}))
+
+    monkeypatch.setattr("service.cli.operating.enroll.build_control", build_here)
+    monkeypatch.setenv("BENCHGATE_DATABASE_URL", "postgresql://benchgate:of-owner@db.example.com/benchgate")
     monkeypatch.setenv("BENCHGATE_REDIS_URL", "rediss://control:of-control@redis.example.com:6379/0")
     monkeypatch.setenv("BENCHGATE_BASE_URL", "https://bench.example.com")
     monkeypatch.setenv("BENCHGATE_HOME", str(tmp_path))
@@ -49,9 +55,10 @@ def test_the_two_files_are_the_owners_only_and_the_token_is_the_machines(
         "token": 0o600,
     }
     written = (folder / "worker.env").read_text()
-    assert "BENCHGATE_MACHINE_NAME=perf-02\n" in written
+    assert "BENCHGATE_MACHINE_NAME='perf-02'\n" in written
     assert "rediss://pool.perf:PASSWORD@redis.example.com:6379/0" in written
     assert "of-control" not in written
+    assert "of-owner" not in written
     token = (folder / "token").read_text().strip()
     holder = PostgresTokens(database.owner).find(token)
     assert holder is not None
@@ -73,3 +80,20 @@ def test_a_bad_name_leaves_no_directory(tmp_path: Path) -> None:
 
     assert isinstance(done.exception, BadInput)
     assert not (tmp_path / "perf").exists()
+
+
+def test_a_disk_without_room_leaves_neither_directory_nor_valid_token(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(path: Path, text: str) -> None:
+        if path.name == "worker.env":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        path.write_text(text)
+
+    monkeypatch.setattr("service.cli.operating.enroll._write", write)
+    done = enroll("perf-02", tmp_path / "perf")
+
+    assert isinstance(done.exception, BadInput)
+    assert not (tmp_path / "perf").exists()
+    assert database.value("SELECT count(*) FROM token WHERE revoked_at IS NULL") == 0
+    assert database.value("SELECT count(*) FROM token") == 1
