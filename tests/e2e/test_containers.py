@@ -14,16 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
-from urllib.request import urlopen
 
 import pytest
 
 from tests.support.waiting import eventually
-from tools.compose_up import ADDRESS, wait_until_ready
+from tools.compose_up import ADDRESS, WITHOUT_PROXY, wait_until_ready
 from tools.demo.events import patchset_created
 from tools.demo.repository import DemoRepository
 from tools.demo.scenario import SCENARIOS
-from tools.stand_ins.images import IMAGE, ROOT, STAND_IN, build_images, docker
+from tools.stand_ins.images import BASE, IMAGE, ROOT, STAND_IN, build_images, docker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,8 +67,12 @@ def daemon() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def images(daemon: None) -> None:
-    LOG.info("the image has %.2f GB", build_images() / 1e9)
+def images(daemon: None) -> Iterator[None]:
+    try:
+        LOG.info("the image has %.2f GB", build_images() / 1e9)
+        yield
+    finally:
+        subprocess.run(["docker", "image", "rm", "--force", IMAGE, STAND_IN, BASE], check=False)
 
 
 @pytest.fixture(params=["1.29", "2"])
@@ -133,7 +136,10 @@ def _vote(change: int) -> int | None:
     """Wait for the vote in the API's answer, which is 404 before the change is known."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        with suppress(OSError), urlopen(f"{ADDRESS}/api/v1/changes/{change}/patch-sets/1") as answer:
+        with (
+            suppress(OSError),
+            WITHOUT_PROXY.open(f"{ADDRESS}/api/v1/changes/{change}/patch-sets/1") as answer,
+        ):
             if decisions := json.load(answer)["decisions"]:
                 vote: int | None = decisions[0]["vote"]
                 return vote

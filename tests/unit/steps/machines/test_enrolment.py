@@ -62,8 +62,8 @@ def test_the_machine_gets_its_own_users_at_the_servers_of_the_site() -> None:
 )
 def test_an_address_that_others_cannot_reach_or_with_a_password_elsewhere_is_refused_by_name(
     field: str,
-    url: Any,
-    setting: str,  # noqa: ANN401 - the value of any setting
+    url: Any,  # noqa: ANN401 - of any setting
+    setting: str,
 ) -> None:
     with pytest.raises(BadInput) as refused:
         machine_settings("perf-02", "perf", replace(SITE, **{field: url}), "/etc/benchgate/token")
