@@ -80,7 +80,10 @@ class Settings(BaseSettings):
     @classmethod
     def _check_certificate(cls, url: str) -> str:
         """Ask for the broker's certificate, which Kombu does not check unless the address says so."""
-        address = urlsplit(url)
+        try:
+            address = urlsplit(url)
+        except ValueError:  # it may repeat the password
+            raise ValueError("is no URL; percent-encode special characters of the password") from None
         if address.scheme != "rediss":
             return url
         options = parse_qs(address.query, keep_blank_values=True)

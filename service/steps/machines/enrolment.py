@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from service.domain.project.forms import NAME
 from service.domain.sources.submodules import redacted
@@ -57,8 +56,7 @@ def machine_settings(name: str, pool: str, site: Site, token_file: str) -> Mappi
         raise BadInput(str(error), "--pool") from None
     if pool == "control":
         raise BadInput("names the control plane's own worker, not a pool of machines", "--pool")
-    base = urlsplit(site.base_url)
-    if base.scheme != "https" or is_loopback(base.hostname or "") or re.search("[@?#]", site.base_url):
+    if "@" in site.base_url or not (base := _reachable(site.base_url)) or base["scheme"] != "https://":
         raise BadInput(
             "must be an https:// address without credentials that other hosts can reach: they get artifacts "
             "and send logs there",
@@ -98,10 +96,15 @@ def notes_on(settings: Mapping[str, str], site: Site) -> Iterator[str]:
         yield "a Git address is written without its credentials; the worker's user needs its own"
 
 
+def _reachable(url: str) -> re.Match[str] | None:
+    """Divide an address; return None if other hosts cannot reach it or a part may be secret."""
+    parts = _ADDRESS.fullmatch(url)
+    return None if parts is None or is_loopback(parts["host"].strip("[]")) else parts
+
+
 def _as(url: str, user: str, setting: str) -> str:
     """Return an address with another user."""
-    parts = _ADDRESS.fullmatch(url)
-    if parts is None or is_loopback(parts["host"].strip("[]")):
+    if not (parts := _reachable(url)):
         raise BadInput(
             "must be SCHEME://USER:PASSWORD@HOST:PORT/NAME with a host that others can reach; percent-encode "
             "special characters of the password, and use no options but sslmode, sslrootcert, ssl_ca_certs, "

@@ -41,6 +41,7 @@ BAD = [
         "always checks the server's certificate",
     ),
     ("BENCHGATE_REDIS_URL", "rediss://web:pw@db/0?ssl_check_hostname=false", "certificate and name"),
+    ("BENCHGATE_REDIS_URL", "rediss://web:p][w@db/0", "percent-encode"),
     ("BENCHGATE_READ", "everybody", "'public' or 'signed-in'"),
     ("BENCHGATE_ROLE_GROUPS", '{"admin": ["ops"]}', "'reader', 'reviewer' or 'operator'"),
     ("BENCHGATE_OIDC_ISSUER", "http://login.example.com", "must begin with https://"),
