@@ -55,11 +55,11 @@ def test_passwords_that_are_there_stay_and_missing_ones_are_added(
 
 def test_no_password_is_made_up_that_the_database_of_the_project_does_not_know(own_directory: Path) -> None:
     script = 'case "$*" in "volume inspect bench_postgres" | info) ;; *) exit 1 ;; esac'
-    program(own_directory / "docker-compose", "")
+    program(own_directory / "docker-compose", "test $1 = version")
     program(own_directory / "docker", script)
     (own_directory / "docker-compose.yml").write_text("${ONE:?} ${TWO:?}")
     path = own_directory / ".env"
-    path.write_text("COMPOSE_PROJECT_NAME=Bench\nONE=mine\n")
+    path.write_text("COMPOSE_PROJECT_NAME=Be.nch\nONE=mine\n")
     with pytest.raises(SystemExit, match="lacks TWO, but the database in the volume bench_postgres"):
         compose_up.main()
     assert "TWO" not in path.read_text()
