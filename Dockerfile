@@ -19,9 +19,9 @@ COPY workers workers
 COPY dashboards dashboards
 COPY migrations migrations
 RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation -e . \
-    && chmod -R a+rX /opt/benchgate \\
-    && groupadd --system --gid 999 benchgate \\
-    && useradd --system --uid 999 --gid 999 --create-home --home-dir /var/lib/benchgate benchgate \\
+    && chmod -R a+rX /opt/benchgate \
+    && groupadd --system --gid 999 benchgate \
+    && useradd --system --uid 999 --gid 999 --create-home --home-dir /var/lib/benchgate benchgate \
     && install -d -o benchgate /var/lib/benchgate/artifacts
 
 # Not root, so that bubblewrap maps the sandbox's user to a user without rights on the host. Kubernetes wants the number.
