@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import os
 import re
+import secrets
 import time
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -18,6 +19,7 @@ from typing_extensions import override
 from service.adapters.building.compressed import (
     CHUNK_BYTES,
     MARK,
+    STALE_SECONDS,
     CompressedArtifacts,
     IncomingFile,
     checked_key,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from obstore import GetOptions, ObjectMeta
     from obstore.store import ObjectStore
     from typing_extensions import Buffer
 
@@ -42,13 +45,26 @@ _CONNECT_SECONDS: Final = timedelta(seconds=5)
 _RETRY_SECONDS: Final = timedelta(seconds=20)
 _RETRIES: Final = 3
 _DELETION_SECONDS: Final = 300.0  # the requests of a deletion, with all their repetitions, end within it
+_DECISION_SECONDS: Final = 60.0  # from the note of a deletion to its request
 _POLL_SECONDS: Final = 0.2
+_ATTEMPTS: Final = 3  # to store one artifact while it is deleted
+_NOTES: Final = "deleting"  # has a folder for each key, and in it a note of each process that deletes it
 _NAME: Final = re.compile(r"([0-9a-f]{2})/([0-9a-f]{2})/(\1\2[0-9a-f]{60})\.gz")
 _NO_BUCKET: Final = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
 _ANSWER: Final = re.compile(r"status code: (\d{3})")
 _CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>")
 _CAUSE: Final = re.compile(r'(?:message|error): "([^"\\]{1,200})"')
 _PLAIN_HTTP: Final = "BadScheme"
+# Where a client without keys asks for those of its role.
+_NO_CREDENTIALS: Final = re.compile(r"//(169\.254\.|metadata\.)|/latest/api/token")
+_PROVIDERS: Final = re.compile(r"(AWS|AZURE|GOOGLE)_\w+")
+# They become a part of requests. The client panics at some that cannot; files and JSON may have spaces.
+_IN_REQUESTS: Final = re.compile(r"(AWS|AZURE)_\w*(ID|KEY|TOKEN|SECRET|REGION|NAME)")
+_ENDPOINTS: Final = re.compile(r"AWS_ENDPOINT(_URL\w*)?|AWS_METADATA_ENDPOINT|AZURE_(STORAGE_|MSI_)?ENDPOINT")
+_ADDRESS: Final = re.compile(
+    r"https?://([!-.0-~]+@)?(\[[\da-f:.]+]|[\w.-]+)(:\d{1,5})?(/[!-~]*)?", re.ASCII | re.IGNORECASE
+)
+_SHORTEST_HIDDEN: Final = 5  # characters; "true" and "1" are no secrets, and words of errors
 
 
 class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
@@ -70,22 +86,26 @@ class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
 
     @override
     def delete(self, key: str, stored_before: float) -> bool:
-        place, note = place_of(key), f"deleting/{key}"
+        place, note = place_of(key), f"{_NOTES}/{key}/{secrets.token_hex(8)}"
         with self._translated(f"artifact {key}"):
-            # No server deletes an object on condition that it is old. A process that stores it again sees
-            # the note or the gap.
+            # No server deletes an object on condition that it is old. A process that stores it again waits
+            # for the note, and removes one that is too old: then this process was stopped, and gives up.
+            began = time.monotonic()
             obstore.put(self._store, note, b"deleting")
-            try:
-                if self._age(place) < stored_before:
-                    return False
-                with suppress(FileNotFoundError):  # Azure's answer if it is missing
-                    obstore.delete(self._store, place)
-            finally:
-                obstore.delete(self._store, note)
-        return True
+            stored, noted = self._stored_at(place), self._stored_at(note)
+            is_old = stored and noted and noted - stored >= stored_before  # by the clock of the bucket
+            if is_old and time.monotonic() - began < _DECISION_SECONDS:
+                self._remove(place)
+                stored = None
+            self._remove(note)  # not after an error: the server may still delete the object
+        return stored is None
 
     @override
     def listed(self, prefix: str) -> Iterator[KeptArtifact]:
+        with self._translated("the notes of deletions"):  # some of killed processes
+            for note, noted in self._times(_NOTES).items():
+                if noted < time.time() - STALE_SECONDS:
+                    self._remove(note)
         for place in _folders(prefix):
             with self._translated("the list of artifacts"):
                 for each in (each for batch in obstore.list(self._store, place) for each in batch):
@@ -119,37 +139,64 @@ class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
     def _open(self, key: str) -> BinaryIO:
         place, what = place_of(key), f"artifact {key}"
         with self._translated(what):
-            facts = obstore.head(self._store, place)
+            facts = self._facts(place)
 
         def read(start: int, end: int) -> Buffer:
+            options: GetOptions = {"range": (start, end)}
+            if tag := facts["e_tag"]:
+                options["if_match"] = tag
             with self._translated(what):
-                found = obstore.get(
-                    self._store, place, options={"range": (start, end), "if_match": facts["e_tag"]}
-                )
-                return found.bytes()
+                return obstore.get(self._store, place, options=options).bytes()
 
         return BufferedReader(_Ranges(facts["size"], read), CHUNK_BYTES)
+
+    def _facts(self, place: str) -> ObjectMeta:
+        try:
+            return obstore.head(self._store, place)
+        except FileNotFoundError:  # the bucket may be missing: only an answer with a body says so
+            return obstore.get(self._store, place, options={"range": (0, 1)}).meta
 
     @override
     def _publish(self, unfinished: Path, key: str) -> None:
         """Upload a complete file, also over one that is there: that may be damaged, or old enough to go."""
-        place, note = place_of(key), f"deleting/{key}"
+        place = place_of(key)
         with self._translated(f"artifact {key}"):
-            self._upload(unfinished, place)
-            while self._age(note) < _DELETION_SECONDS:
+            for _ in range(_ATTEMPTS):
+                obstore.put(self._store, place, unfinished, chunk_size=_PART_BYTES, max_concurrency=_UPLOADS)
+                if self._outlasts_deletions(key, place):
+                    return
+        raise Transient(f"{self._place}: artifact {key} was deleted each time it was stored")
+
+    def _outlasts_deletions(self, key: str, place: str) -> bool:
+        """Wait for deletions that may have seen an older object; return whether the new one is there."""
+        began, stored = time.monotonic(), None
+        while notes := self._times(f"{_NOTES}/{key}"):
+            stored = stored or self._stored_at(place)
+            if stored is None:
+                return False
+            now = stored + time.monotonic() - began  # by the clock of the bucket, or earlier
+            expired = [note for note, noted in notes.items() if now - noted >= _DELETION_SECONDS]
+            for note in expired:
+                self._remove(note)
+            if not expired:
                 time.sleep(_POLL_SECONDS)
-            if self._age(place) == math.inf:  # deleted, because an older one was there before
-                self._upload(unfinished, place)
+        return self._stored_at(place) is not None
 
-    def _upload(self, unfinished: Path, place: str) -> None:
-        obstore.put(self._store, place, unfinished, chunk_size=_PART_BYTES, max_concurrency=_UPLOADS)
+    def _times(self, folder: str) -> dict[str, float]:
+        """Return when each object of a folder was stored."""
+        listed = (each for batch in obstore.list(self._store, folder) for each in batch)
+        return {each["path"]: each["last_modified"].timestamp() for each in listed}
 
-    def _age(self, place: str) -> float:
-        """Return for how many seconds an object is there; infinite if it is not."""
+    def _stored_at(self, place: str) -> float | None:
+        """Return when an object was stored by the clock of the bucket; None if it is missing."""
         try:
-            return time.time() - obstore.head(self._store, place)["last_modified"].timestamp()
+            return obstore.head(self._store, place)["last_modified"].timestamp()
         except FileNotFoundError:
-            return math.inf
+            return None
+
+    def _remove(self, place: str) -> None:
+        with suppress(FileNotFoundError):  # Azure's answer if it is missing
+            obstore.delete(self._store, place)
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
@@ -158,6 +205,10 @@ class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
             yield
         except (FileNotFoundError, exceptions.BaseError) as error:
             raise self._fault(error, what) from None
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # which has no module to import it from
+                raise
+            raise Refused(f"{self._place}: {what}: the client of the bucket cannot work with it") from None
 
     def _fault(self, error: Exception, what: str) -> BenchgateError:
         text, where = str(error), f"{self._place}: {what}"
@@ -167,8 +218,10 @@ class ObjectArtifacts(CompressedArtifacts, ArtifactStore):
             return Refused(f"{self._place}: an endpoint with http:// needs AWS_ALLOW_HTTP=true")
         if isinstance(error, FileNotFoundError):
             return NotFound(f"{where} does not exist")
-        if isinstance(error, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError):
-            return Refused(f"{where}: access is denied ({_reason(text)})")
+        lacks_credentials = _NO_CREDENTIALS.search(text.partition("<")[0])  # not the body of an answer
+        if lacks_credentials or _ANSWER.findall(text)[:1] in (["401"], ["403"]):
+            why = "no credentials were found" if lacks_credentials else "access is denied"
+            return Refused(f"{where}: {why} ({_reason(text)})")
         if isinstance(error, exceptions.PreconditionError):
             return Transient(f"{where} was stored again while it was read")
         return Transient(f"{where}: {_reason(text)}")
@@ -221,6 +274,7 @@ def open_bucket(url: str, unfinished: Path, *, may_use_http: bool = False) -> Ob
     Raises:
         ValueError: the address or these variables cannot be used; the message does not repeat them.
     """
+    _check_variables()
     try:
         store = from_url(
             url,
@@ -232,9 +286,26 @@ def open_bucket(url: str, unfinished: Path, *, may_use_http: bool = False) -> Ob
             retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRY_SECONDS},
         )
     except exceptions.BaseError as error:
-        reason = str(error).partition("\n")[0].partition(" error: ")[2]
+        reason = _without_values(str(error)).partition("\n")[0].partition(" error: ")[2]
         raise ValueError(f"the bucket cannot be used: {plain(reason, 200)}") from None
     return ObjectArtifacts(store, url, unfinished)
+
+
+def _check_variables() -> None:
+    """Raise ValueError for a variable at which the client would panic."""
+    for name, value in os.environ.items():
+        if _ENDPOINTS.fullmatch(name) and not _ADDRESS.fullmatch(value):
+            raise ValueError(f"{name} must be like https://host:port, or unset")
+        if _IN_REQUESTS.fullmatch(name) and not re.fullmatch("[!-~]*", value):
+            raise ValueError(f"{name} has a space, a line break or a character beyond ASCII")
+
+
+def _without_values(text: str) -> str:
+    """Replace what providers' variables contain, which may be secret, by their names."""
+    for name, value in sorted(os.environ.items(), key=lambda each: -len(each[1])):
+        if _PROVIDERS.fullmatch(name) and len(value) >= _SHORTEST_HIDDEN:
+            text = text.replace(value, name)
+    return text
 
 
 def _folders(prefix: str) -> tuple[str | None, ...]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import obstore
 import pytest
-from obstore.store import MemoryStore
+from obstore.exceptions import GenericError
+from obstore.store import LocalStore, MemoryStore
 
 from service.adapters.building.artifacts import DirectoryArtifacts
-from service.adapters.building.compressed import place_of
+from service.adapters.building.compressed import STALE_SECONDS, place_of
 from service.adapters.building.object_store import ObjectArtifacts, open_bucket
 from service.config.control import ControlSettings
 from service.domain.values.errors import BadInput, NotFound, Permanent, Refused, Transient
@@ -143,14 +146,52 @@ def test_what_an_operator_must_set_right_is_named_without_a_secret(
     missing = bucket(tmp_path, "missing")
     with pytest.raises(Refused, match=r"s3://missing/.*: there is no such bucket"):
         missing.put(DATA)
-    with pytest.raises(Refused, match="there is no such bucket"):
-        list(missing.listed("a"))
+    for read in (lambda: list(missing.listed("a")), lambda: missing.get(KEY)):
+        with pytest.raises(Refused, match="there is no such bucket"):
+            read()
     with pytest.raises(Refused, match="needs AWS_ALLOW_HTTP=true"):
         open_bucket(f"s3://{BUCKET}", tmp_path / "unfinished").put(DATA)
+    own = os.environ["AWS_ENDPOINT_URL"]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:99999")  # the client panics
+    with pytest.raises(Refused, match="the client of the bucket cannot work with it"):
+        bucket(tmp_path).put(DATA)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", own)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another-secret")
+    with pytest.raises(Refused, match="access is denied"):
+        list(bucket(tmp_path).listed("a"))
     with pytest.raises(Refused, match=r"access is denied \(403, SignatureDoesNotMatch") as refused:
         bucket(tmp_path).put(DATA)
     assert not {SECRET, "another-secret"} & set(str(refused.value).split())
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", own)
+    with pytest.raises(Refused, match="no credentials were found"):
+        bucket(tmp_path).put(DATA)
+
+
+@pytest.mark.parametrize("name", ["SECRET_ACCESS_KEY", "SESSION_TOKEN", "ENDPOINT_URL", "CHECKSUM_ALGORITHM"])
+def test_a_variable_that_the_client_cannot_use_is_named_without_its_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(f"AWS_{name}", "a s3cret\n")
+    with pytest.raises(ValueError, match=f"AWS_{name}") as refused:
+        bucket(tmp_path)
+    assert "cret" not in str(refused.value)
+
+
+def test_a_process_may_fork_after_it_chose_the_bucket(tmp_path: Path) -> None:
+    """The control worker does so: the client starts its threads at the first request."""
+    program = """
+import os, sys
+from service.config.control import ControlSettings
+from service.wiring.artifact_stores import artifact_stores
+stores = artifact_stores(ControlSettings(artifacts=sys.argv[1], home=sys.argv[2]))
+if child := os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+[store.get(store.put(b"log")) for store in stores.values()]
+"""
+    argv = [sys.executable, "-c", program, f"s3://{BUCKET}/{tmp_path.name}", str(tmp_path)]
+    subprocess.run(argv, check=True, timeout=60)
 
 
 def test_an_artifact_stored_again_while_it_is_deleted_stays(
@@ -179,6 +220,78 @@ def test_an_artifact_stored_again_while_it_is_deleted_stays(
     other.join()
     assert artifacts.get(KEY) == DATA
     assert [each.key for each in artifacts.listed("")] == [KEY]
+
+
+def test_a_writer_waits_while_a_deletion_may_still_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another deletion ended meanwhile, and the server gave no answer."""
+
+    def wait(_: float) -> None:
+        raise Transient("it waits")
+
+    def write_and_lose_answer(*_: object) -> None:
+        monkeypatch.setattr(obstore, "delete", delete)
+        assert artifacts.delete(KEY, OLD)
+        with pytest.raises(Transient, match="it waits"):
+            artifacts.put(DATA)
+        raise GenericError("timed out")
+
+    artifacts, delete = ObjectArtifacts(MemoryStore(), "memory", tmp_path), obstore.delete
+    artifacts.put(DATA)
+    monkeypatch.setattr(time, "sleep", wait)
+    monkeypatch.setattr(obstore, "delete", write_and_lose_answer)
+    with pytest.raises(Transient, match="not answer"):
+        artifacts.delete(KEY, OLD)
+    with pytest.raises(Transient, match="it waits"):
+        artifacts.put(DATA)
+
+
+@pytest.mark.parametrize("clock_stops", [True, False])
+def test_a_deletion_that_was_stopped_for_minutes_gives_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, clock_stops: bool
+) -> None:
+    """Its clock may stop with it: then it finds that a writer waited no longer, and removed the note."""
+    artifacts, head, now = ObjectArtifacts(MemoryStore(), "memory", tmp_path), obstore.head, [0.0]
+    artifacts.put(DATA)
+
+    def head_and_stop(store: ObjectStore, place: str) -> Any:  # noqa: ANN401 - what the client has
+        found = head(store, place)
+        if place == place_of(KEY):
+            monkeypatch.setattr(obstore, "head", head)
+            if clock_stops:
+                artifacts.put(DATA)
+            now[0] = 0.0 if clock_stops else 61.0
+        return found
+
+    def sleep(seconds: float) -> None:
+        now[0] += 1000 * seconds
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(obstore, "head", head_and_stop)
+    assert not artifacts.delete(KEY, OLD)
+    assert artifacts.get(KEY) == DATA
+
+
+def test_a_note_of_a_killed_process_delays_nobody_and_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(_: float) -> None:
+        pytest.fail("waited")
+
+    artifacts = ObjectArtifacts(LocalStore(tmp_path / "bucket", mkdir=True), "local", tmp_path / "unfinished")
+    note = tmp_path / "bucket" / "deleting" / KEY / "killed"
+    note.parent.mkdir(parents=True)
+    monkeypatch.setattr(time, "sleep", never)
+    for age, use in (
+        (301, lambda: artifacts.put(DATA)),
+        (STALE_SECONDS + 60, lambda: list(artifacts.listed("0"))),
+    ):
+        note.touch()
+        os.utime(note, (time.time() - age,) * 2)
+        use()
+        assert not note.exists()
 
 
 def test_both_stores_of_the_control_plane_lie_in_the_bucket_as_in_a_directory(
