@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
@@ -19,13 +21,14 @@ from service.ports.building import ARTIFACTS_HEADER, LARGEST_ARTIFACT, ArtifactK
 from service.web.access.authenticate import authenticate_again, known_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from typing import BinaryIO
 
     from service.ports.building import ArtifactStore, IncomingArtifact
 
 MOST_UPLOADS: Final = 4  # with a token at once; a worker sends a program and its log
 _UNPACKING: Final = 2  # pieces at once, of all tokens: pages need threads and CPUs too
+_STORE_THREADS: Final = 8  # that wait for a bucket, which may hang: pages have the others
 _CHUNK_BYTES: Final = 1 << 20
 _RETRY_SECONDS: Final = 2.0
 _MACHINE: Final = Query(min_length=1, max_length=300)
@@ -52,7 +55,7 @@ def create_artifacts(
     # Not described in the OpenAPI document: only machines of this version use them.
     router = APIRouter(prefix="/api/v1/artifacts", include_in_schema=False)
     senders: dict[int, _Sender] = {}  # by the ID of the token
-    unpacking = asyncio.Semaphore(_UNPACKING)
+    unpacking, threads = asyncio.Semaphore(_UNPACKING), CapacityLimiter(_STORE_THREADS)
 
     def require_lease(request: Request, machine: str) -> int:
         token_id = _require_token(request, machine)
@@ -74,16 +77,18 @@ def create_artifacts(
                 # A body may last for hours: the token may be revoked, and the build lost.
                 await authenticate_again(request)
                 await run_in_threadpool(require_lease, request, machine)
-                await run_in_threadpool(incoming.publish)
+                await run_sync(incoming.publish, limiter=threads)
             finally:
                 await run_in_threadpool(incoming.close)
         return Response(status_code=204, headers=_OWN)
 
     @router.get("/{kind}/{key}")
-    def give(request: Request, kind: ArtifactKind, key: str, machine: Annotated[str, _MACHINE]) -> Response:
-        require_lease(request, machine)
+    async def give(
+        request: Request, kind: ArtifactKind, key: str, machine: Annotated[str, _MACHINE]
+    ) -> Response:
+        await run_in_threadpool(require_lease, request, machine)
         try:
-            file = stores[kind].packed(key)
+            file = await run_sync(stores[kind].packed, key, limiter=threads)
         except NotFound as error:
             raise HTTPException(404, str(error), _OWN) from error
         headers = {**_OWN, "Content-Length": str(file.seek(0, 2)), "Cache-Control": "no-store"}
@@ -91,7 +96,7 @@ def create_artifacts(
         if request.state.is_head:
             file.close()
             return Response(headers=headers)
-        return StreamingResponse(_pieces(file), headers=headers, media_type="application/gzip")
+        return StreamingResponse(_pieces(file, threads), headers=headers, media_type="application/gzip")
 
     return router
 
@@ -147,7 +152,7 @@ def _counted(senders: dict[int, _Sender], token_id: int) -> Iterator[_Sender]:
             del senders[token_id]
 
 
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
+async def _pieces(file: BinaryIO, threads: CapacityLimiter) -> AsyncIterator[bytes]:
     with file:
-        while piece := file.read(_CHUNK_BYTES):
+        while piece := await run_sync(file.read, _CHUNK_BYTES, limiter=threads):
             yield piece

@@ -7,6 +7,7 @@ import hashlib
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ import pytest
 
 from service.adapters.building.artifacts import DirectoryArtifacts
 from service.adapters.building.compressed import IncomingFile
+from service.domain.values.errors import NotFound
 from service.web.building.artifacts import MOST_UPLOADS
 from service.web.request_deadline import DeadlineProtocol
 from tests.support.building.served_artifacts import OTHER, TOKEN, holders_of_machines, served
@@ -98,6 +100,28 @@ def test_an_artifact_that_was_sent_is_given_back_as_it_was_packed(client: httpx.
     answer = client.get(PATH, headers={"Accept-Encoding": "gzip"})
     assert gzip.decompress(answer.content) == DATA
     assert client.head(PATH).headers["content-length"] == str(len(PACKED))
+
+
+def test_a_hung_store_leaves_threads_to_others(
+    address: str, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, asked = threading.Event(), threading.Semaphore(0)
+
+    def hang(*_: object) -> None:
+        asked.release()
+        answers.wait()
+        raise NotFound("the store answers at last")
+
+    monkeypatch.setattr(DirectoryArtifacts, "packed", hang)
+    with ThreadPoolExecutor(50) as machines:
+        for _ in range(50):
+            machines.submit(httpx.get, address + PATH, headers=client.headers, timeout=60)
+        try:
+            assert all(asked.acquire(timeout=30) for _ in range(8))
+            other = f"/api/v1/artifacts/builds/{KEY}?machine=perf-02"
+            assert client.get(other, timeout=20).status_code == 403
+        finally:
+            answers.set()
 
 
 @pytest.mark.parametrize("kept", [0, 1, 9, len(PACKED) // 2, len(PACKED) - 1])
