@@ -145,7 +145,7 @@ class ControlSettings(Settings):
     @field_validator("artifacts")
     @classmethod
     def _check_bucket(cls, place: str) -> str:
-        if re.match(r"(s3|gs|az):", place) and not _BUCKET.fullmatch(place):
+        if re.match(r"(?i)(s3[an]?|gc?s|az|abfss?):", place) and not _BUCKET.fullmatch(place):
             raise ValueError(
                 "must be like s3://bucket/prefix (or gs://, az://), with letters, digits and . _ - only; "
                 "credentials have variables of their own"

@@ -59,8 +59,8 @@ class MachineSettings(Settings):
         if "://" in place and not is_protected(place):
             raise ValueError(
                 "must be a directory or the address of the control plane, which begins with https:// (or "
-                "http:// and a host of this machine); only the control plane knows other stores, and without "
-                "`benchgate up`, which also runs machines"
+                "http:// and a host of this machine); a bucket (s3://) is for the control plane only, and "
+                "`benchgate up` also runs machines, so it needs a directory"
             )
         return place
 

@@ -101,8 +101,8 @@ class Settings(BaseSettings):
         """The artifact directory; raises BadInput if the setting is an address."""
         if "://" in self.artifacts:
             what = (
-                "must be a directory here; only the control plane takes s3://, gs:// or az://, and only a "
-                "machine gets artifacts over HTTP"
+                "must be a directory here; a bucket (s3://) is for the control plane only, and `benchgate "
+                "up` also runs machines; only a machine gets artifacts over HTTP"
             )
             raise BadInput(what, f"{PREFIX}ARTIFACTS")
         return Path(self.artifacts) if self.artifacts else self.home / "artifacts"

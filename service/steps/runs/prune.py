@@ -133,15 +133,15 @@ def require_own(
         return
     if marked:
         raise Permanent(
-            f"no file was deleted: the artifact directory belongs to the site {marked}, and this database to "
-            f"the site {site}; check BENCHGATE_DATABASE_URL and BENCHGATE_HOME"
+            f"no file was deleted: the artifacts belong to the site {marked}, and this database to the site "
+            f"{site}; check BENCHGATE_DATABASE_URL, BENCHGATE_ARTIFACTS and BENCHGATE_HOME"
         )
     if set(found) - {RECENT, UNNEEDED} or any(_names_any(retention, artifacts, part) for part in PARTS):
         artifacts.mark(site)
     elif found.get(UNNEEDED):
         raise Permanent(
-            "no file was deleted: this database names nothing that lies in the artifact directory, which may "
-            "be another site's; check BENCHGATE_DATABASE_URL and BENCHGATE_HOME"
+            "no file was deleted: this database names none of the artifacts, which may be another site's; "
+            "check BENCHGATE_DATABASE_URL, BENCHGATE_ARTIFACTS and BENCHGATE_HOME"
         )
 
 

@@ -61,7 +61,7 @@ def _old(root: Path, count: int, *, part: str = "") -> tuple[DirectoryArtifacts,
 def test_files_that_may_be_another_sites_stay_until_a_record_names_one(tmp_path: Path) -> None:
     artifacts, keys = _old(tmp_path, 9)
     retention, now = MemoryRetention(name="own"), time.time()
-    with pytest.raises(Permanent, match="this database names nothing that lies in the artifact directory"):
+    with pytest.raises(Permanent, match="this database names none of the artifacts"):
         collect_artifacts(MemoryStore(), retention, artifacts, keys[0][0], now)
     assert artifacts.marked() == ""
     other = next(key for key in keys if key[0] != keys[0][0])
@@ -70,7 +70,7 @@ def test_files_that_may_be_another_sites_stay_until_a_record_names_one(tmp_path:
     assert artifacts.marked() == "own"
     artifacts.mark("another")
     retention.records.clear()
-    with pytest.raises(Permanent, match="belongs to the site another, and this database to the site own"):
+    with pytest.raises(Permanent, match="belong to the site another, and this database to the site own"):
         collect_artifacts(MemoryStore(), retention, artifacts, other[0], now, may_delete_most=True)
     assert [each.key for each in artifacts.listed(other)] == [other]
 
