@@ -30,6 +30,6 @@ def output_of(*words: str, environment: Mapping[str, str] | None = None) -> str:
     except OSError as error:
         raise CannotServe(f"{words[0]}: {error.strerror}") from error
     if done.returncode != 0:
-        output = (done.stderr.strip() or done.stdout.strip()).replace("\n", "\n  ")
+        output = f"{done.stderr}\n{done.stdout}".strip().replace("\n", "\n  ")
         raise CannotServe(f"{' '.join(words)} ended with {done.returncode}:\n  {output}")
     return done.stdout.strip()

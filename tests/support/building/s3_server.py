@@ -14,6 +14,7 @@ from tools.gerrit_dev.cache import cache_directory, kept
 from tools.gerrit_dev.jars import COPY, POM
 from tools.gerrit_dev.java import installed
 from tools.gerrit_dev.programs import output_of
+from tools.gerrit_dev.reporting import CannotServe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +111,12 @@ def s3_server(root: Path) -> Iterator[S3Server]:
 def _jars() -> Path:
     def fetch(path: Path) -> None:
         (path / "pom.xml").write_text(POM.format(dependencies=DEPENDENCY))
-        output_of("mvn", "-q", "-B", "-f", str(path / "pom.xml"), COPY, f"-DoutputDirectory={path}")
+        words = ("-f", str(path / "pom.xml"), COPY, f"-DoutputDirectory={path}")
+        try:
+            output_of("mvn", "-q", "-B", "-Dstyle.color=never", *words)
+        except CannotServe as error:
+            what = f"S3Proxy {VERSION} is downloaded once from Maven Central, which failed: {error}"
+            raise CannotServe(what) from error
         assert _is_whole(path), "the jars of S3Proxy are not the pinned ones"
 
     return kept(cache_directory().parent / f"s3proxy-{VERSION}", _is_whole, fetch)
