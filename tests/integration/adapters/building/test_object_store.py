@@ -42,6 +42,7 @@ DATA: Final = b"a line of a log\n" * 1000
 KEY: Final = hashlib.sha256(DATA).hexdigest()
 LARGE: Final = Random("large").randbytes(20 << 20)  # noqa: S311 - repeatable on purpose
 OLD: Final = -1.0  # as if all were stored long ago
+WAITS: Final = TypeError, pytest.fail.Exception  # of pytest.fail instead of time.sleep
 
 
 @pytest.fixture(scope="module")
@@ -227,23 +228,20 @@ def test_a_writer_waits_while_a_deletion_may_still_come(
 ) -> None:
     """Another deletion ended meanwhile, and the server gave no answer."""
 
-    def wait(_: float) -> None:
-        raise Transient("it waits")
-
     def write_and_lose_answer(*_: object) -> None:
         monkeypatch.setattr(obstore, "delete", delete)
         assert artifacts.delete(KEY, OLD)
-        with pytest.raises(Transient, match="it waits"):
+        with pytest.raises(WAITS):
             artifacts.put(DATA)
         raise GenericError("timed out")
 
     artifacts, delete = ObjectArtifacts(MemoryStore(), "memory", tmp_path), obstore.delete
     artifacts.put(DATA)
-    monkeypatch.setattr(time, "sleep", wait)
+    monkeypatch.setattr(time, "sleep", pytest.fail)
     monkeypatch.setattr(obstore, "delete", write_and_lose_answer)
     with pytest.raises(Transient, match="not answer"):
         artifacts.delete(KEY, OLD)
-    with pytest.raises(Transient, match="it waits"):
+    with pytest.raises(WAITS):
         artifacts.put(DATA)
 
 
@@ -261,14 +259,11 @@ def test_a_deletion_that_was_stopped_for_minutes_gives_up(
             monkeypatch.setattr(obstore, "head", head)
             if clock_stops:
                 artifacts.put(DATA)
-            now[0] = 0.0 if clock_stops else 61.0
+            now.append(0.0 if clock_stops else 61.0)
         return found
 
-    def sleep(seconds: float) -> None:
-        now[0] += 1000 * seconds
-
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: now[-1])
+    monkeypatch.setattr(time, "sleep", lambda _: now.append(now[-1] + 200.0))
     monkeypatch.setattr(obstore, "head", head_and_stop)
     assert not artifacts.delete(KEY, OLD)
     assert artifacts.get(KEY) == DATA
@@ -277,20 +272,14 @@ def test_a_deletion_that_was_stopped_for_minutes_gives_up(
 def test_a_note_of_a_killed_process_delays_nobody_and_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(_: float) -> None:
-        pytest.fail("waited")
-
     artifacts = ObjectArtifacts(LocalStore(tmp_path / "bucket", mkdir=True), "local", tmp_path / "unfinished")
-    note = tmp_path / "bucket" / "deleting" / KEY / "killed"
+    note = tmp_path / f"bucket/deleting/{KEY}/killed"
     note.parent.mkdir(parents=True)
-    monkeypatch.setattr(time, "sleep", never)
-    for age, use in (
-        (301, lambda: artifacts.put(DATA)),
-        (STALE_SECONDS + 60, lambda: list(artifacts.listed("0"))),
-    ):
+    monkeypatch.setattr(time, "sleep", pytest.fail)
+    for age in (301.0, STALE_SECONDS + 60):
         note.touch()
         os.utime(note, (time.time() - age,) * 2)
-        use()
+        assert artifacts.put(DATA) == KEY if age == 301.0 else list(artifacts.listed(KEY[:4]))
         assert not note.exists()
 
 
