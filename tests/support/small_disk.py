@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def small_disk(directory: Path, mebibytes: int) -> Iterator[bool]:
+def small_disk(directory: Path, mebibytes: int, inodes: int = 0) -> Iterator[bool]:
     """Make a directory that is a file system of its own; yield whether this user may mount one."""
     directory.mkdir(parents=True)
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=700", "tmpfs", str(directory)]
+    options = f"size={mebibytes}m,nr_inodes={inodes},mode=700"  # 0: as many files as there is room for
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(directory)]
     is_mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
     try:
         yield is_mounted
@@ -27,12 +29,26 @@ def small_disk(directory: Path, mebibytes: int) -> Iterator[bool]:
 
 
 @contextmanager
-def required_disk(directory: Path, mebibytes: int) -> Iterator[Path]:
+def required_disk(directory: Path, mebibytes: int, inodes: int = 0) -> Iterator[Path]:
     """Make such a directory, and skip the test if this user may not."""
-    with small_disk(directory, mebibytes) as is_mounted:
+    with small_disk(directory, mebibytes, inodes) as is_mounted:
         if not is_mounted:
             pytest.skip("needs the right to mount a small file system")
         yield directory
+
+
+@contextmanager
+def ordinary_user(owned: Path) -> Iterator[None]:
+    """Give up root's right to read everything."""
+    if os.geteuid():
+        yield
+        return
+    os.chown(owned, 65534, -1)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def fill(directory: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,9 +12,11 @@ from service.adapters.system.disk import counted, counting, disk_of
 from service.domain.values.errors import Stopped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from service.domain.building.sandbox_command import Command
+    from service.domain.machines.disk import Disk
 
 _STEPS: Final = 20  # in which the quota is used up before it is noticed
 _COUNT_SECONDS: Final = 120.0  # for a tree of millions of files on a slow disk
@@ -27,8 +30,8 @@ class DiskWatch:
     """Watch the directories that a program may write to, while it runs.
 
     The free room of the file system is read at each look. Whenever it fell by a twentieth of the quota, the
-    directories are counted beside the program. A file without a name is not counted; a program that hides
-    its files so is ended when the disk is nearly full, and :meth:`holds_too_much` then counts them.
+    directories are counted beside the program; beside one that is measured they are not. Only files that are
+    counted blame the program: room that others take or give back says nothing about it.
 
     Args:
         place: a directory on the file system of the writable mounts.
@@ -41,10 +44,10 @@ class DiskWatch:
             Path(each.source).absolute() for each in command.mounts if each.writable and not each.is_bounded
         ]
         self._quota = command.limits.disk_bytes
-        disk = disk_of(place)
-        self._began_full = disk.is_full
-        self._counted_at = self._free_at_end = self.least_free = disk.free
-        self.was_full = disk.is_full
+        self._largest_file = command.limits.file_bytes
+        self._is_measured = command.has_priority
+        self.least = disk_of(place)
+        self._free_at_start = self._counted_at = self.least.free
         self._counting: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -59,12 +62,9 @@ class DiskWatch:
 
     def look(self) -> None:
         """Look at the disk; raise RoomTaken if the program must end. Cheap."""
-        disk = disk_of(self._place)
-        self.least_free = min(self.least_free, disk.free)
-        self._free_at_end = disk.free
-        self.was_full = self.was_full or disk.is_full
+        disk = self._seen()
         self._counted_at = max(self._counted_at, disk.free)
-        if disk.is_full and not self._began_full:
+        if disk.is_full:
             raise RoomTaken("the disk is full")
         if self._counting is not None and self._counting.poll() is not None:
             output, _ = self._counting.communicate()
@@ -72,29 +72,60 @@ class DiskWatch:
             if counted(output) > self._quota:
                 raise RoomTaken("the quota is used up")
         is_due = self._counted_at - disk.free > self._quota // _STEPS
-        if is_due and self._directories and self._counting is None:
+        if is_due and self._directories and self._counting is None and not self._is_measured:
             self._counted_at = disk.free
-            self._counting = self._start()
+            self._counting = self._start(counting(self._directories))
 
-    def holds_too_much(self) -> bool:
-        """Return whether the program had more than its quota; call it when all its processes have ended.
+    def took_much(self) -> bool:
+        """Return whether so much room is gone at the program's end that it may have more than its quota."""
+        return self._free_at_start - self._seen().free > self._quota
 
-        What became free at their end were files that they held open without a name.
+    def may_lack_room(self, watch: Callable[[], None]) -> bool:
+        """Return whether a file that the program may write would not have fitted at some moment.
+
+        A linker that reserves the room for its file fails at once, and the free room never falls. Call it
+        when all processes have ended.
         """
-        if not self._directories:
+        if not self._directories or self.least.free >= min(self._largest_file, self._quota):
             return False
-        unnamed = max(0, disk_of(self._place).free - self._free_at_end)
-        process, held = self._start(), 0
-        with suppress(subprocess.TimeoutExpired):
-            held = counted(process.communicate(timeout=_COUNT_SECONDS)[0])
-        process.kill()
-        process.wait()
-        return held + unnamed > self._quota
+        return self.least.free < min(self._largest_file, self._quota - self._held(watch))
 
-    def _start(self) -> subprocess.Popen[str]:
+    def holds_too_much(self, watch: Callable[[], None]) -> bool:
+        """Return whether the program has more than its quota; call it when all its processes have ended.
+
+        If that takes too long to count, it is not known to have more. ``watch`` is called meanwhile.
+        """
+        return bool(self._directories) and self._held(watch) > self._quota
+
+    def _seen(self) -> Disk:
+        disk = disk_of(self._place)
+        self.least = min(self.least, disk, key=lambda each: each.free)
+        return disk
+
+    def _held(self, watch: Callable[[], None]) -> int:
+        """Count the bytes; a directory that the program made unreadable is opened first."""
+        is_complete, output = self._awaited(counting(self._directories), watch)
+        if not is_complete:
+            opening = ("/bin/chmod", "-R", "u+rX", "--", *map(str, self._directories))
+            self._awaited(opening, watch)
+            _, output = self._awaited(counting(self._directories), watch)
+        return counted(output)
+
+    def _awaited(self, argv: tuple[str, ...], watch: Callable[[], None]) -> tuple[bool, str]:
+        """Run a program; return whether it succeeded, and its output, which is empty if it takes too long."""
+        process, until = self._start(argv), time.monotonic() + _COUNT_SECONDS
+        try:
+            while time.monotonic() < until:
+                with suppress(subprocess.TimeoutExpired):
+                    output, _ = process.communicate(timeout=0.2)
+                    return process.returncode == 0, output
+                watch()
+        finally:
+            process.kill()
+            process.communicate()
+        return True, ""
+
+    def _start(self, argv: tuple[str, ...]) -> subprocess.Popen[str]:
         return subprocess.Popen(  # noqa: S603 - a fixed program of the system
-            counting(self._directories),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+            argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.adapters.building.sandbox import disk_watch
 from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.building.sandbox.disk_watch import DiskWatch
 from service.adapters.building.sandbox.host_faults import HostFaults
+from service.adapters.system.disk import counting
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
 from service.domain.values.errors import Transient
 from tests.integration.adapters.building.sandbox.sandboxed import writable
-from tests.support.small_disk import required_disk
+from tests.support.small_disk import ordinary_user, required_disk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from service.domain.building.sandbox_command import Completed
 
@@ -34,33 +39,96 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def run(disk: Path, script: str, quota: int, *more: Mount, log: BytesIO | None = None) -> Completed:
+def command_of(disk: Path, script: str, quota: int, *more: Mount) -> Command:
     mounts = (writable(disk / "build"), *more)
-    command = Command(("sh", "-c", script), mounts, limits=Limits(60.0, disk_bytes=quota))
-    return HostFaults(BubblewrapSandbox(), disk).run(command, log=log, watch=lambda: None)
+    return Command(("sh", "-c", script), mounts, limits=Limits(60.0, disk_bytes=quota))
+
+
+def run(disk: Path, command: Command, watch: Callable[[], None] = lambda: None) -> Completed:
+    return HostFaults(BubblewrapSandbox(), disk).run(command, log=BytesIO(), watch=watch)
 
 
 def test_a_program_that_writes_without_end_is_stopped_at_its_quota(disk: Path) -> None:
-    log = BytesIO()
-    done = run(disk, MANY_FILES, 16 * MIB, log=log)
+    log, command = BytesIO(), command_of(disk, MANY_FILES, 16 * MIB)
+    done = HostFaults(BubblewrapSandbox(), disk).run(command, log=log, watch=lambda: None)
 
     assert done.stopped_by is StoppedBy.DISK
     assert sum(1 for _ in (disk / "build").iterdir()) < 48  # and not when the disk was full
     assert b"== wrote more than 0.015625 GiB" in log.getvalue()
 
 
-def test_a_program_that_hides_its_files_is_stopped_before_the_disk_is_full(disk: Path) -> None:
-    assert run(disk, NO_NAME, 16 * MIB).stopped_by is StoppedBy.DISK
+def test_files_without_a_name_blame_nobody(disk: Path) -> None:
+    with pytest.raises(Transient, match="disk is full"):
+        run(disk, command_of(disk, NO_NAME, 16 * MIB))
+
+
+def test_a_program_is_not_blamed_for_room_that_somebody_else_gives_back(disk: Path) -> None:
+    def pass_by() -> None:
+        (disk / "other").write_bytes(bytes(58 * MIB))
+
+    class Neighboured(BubblewrapSandbox):
+        def run(self, command: Command, **given: Any) -> Completed:  # noqa: ANN401
+            try:
+                return super().run(command, **given)
+            finally:  # between the last look and the end of the run
+                (disk / "other").unlink(missing_ok=True)
+
+    with pytest.raises(Transient, match="disk is full"):
+        HostFaults(Neighboured(), disk).run(command_of(disk, SLEEP, 16 * MIB), log=None, watch=pass_by)
+
+
+def test_a_program_that_cannot_reserve_its_room_failed_because_of_its_host(disk: Path) -> None:
+    """Linkers reserve the room for a whole file, which fails at once, so the free room never falls."""
+    (disk / "other").write_bytes(bytes(38 * MIB))
+    reserve = command_of(disk, "fallocate -l 30M /build/program 2> /dev/null || exit 1", 48 * MIB)
+    with pytest.raises(Transient, match="the machine's disk"):
+        run(disk, reserve)
+    with pytest.raises(Transient, match="may be too full"):
+        run(disk, command_of(disk, "echo 'ld: program: No space left on device'; exit 1", MIB))
+
+
+def test_a_program_with_room_for_the_rest_of_its_quota_failed_by_itself(disk: Path) -> None:
+    (disk / "other").write_bytes(bytes(16 * MIB))
+    script = "head -c 20971520 /dev/zero > /build/f; exit 1"  # 28 of 64 MiB are left, and 24 MiB of its quota
+
+    assert run(disk, command_of(disk, script, 44 * MIB)).exit_code == 1
+
+
+def test_nothing_is_counted_beside_a_measured_program_but_at_its_end(
+    disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[object] = []
+
+    def noted(directories: Sequence[Path]) -> tuple[str, ...]:
+        counts.append(directories)
+        return counting(directories)
+
+    monkeypatch.setattr(disk_watch, "counting", noted)
+    for size, end in ((8, None), (30, StoppedBy.DISK)):
+        script = f"head -c {size * MIB} /dev/zero > /build/f; sleep 0.6"
+        done = run(disk, replace(command_of(disk, script, 16 * MIB), has_priority=True))
+        assert done.stopped_by is end
+    assert len(counts) == 1
+
+
+def test_a_directory_that_nobody_may_read_is_counted() -> None:
+    with TemporaryDirectory() as place, ordinary_user(Path(place)):
+        hidden = Path(place) / "build/hidden"
+        hidden.mkdir(parents=True)
+        (hidden / "f").write_bytes(bytes(2 * MIB))
+        hidden.chmod(0o300)
+        with DiskWatch(Path(place), command_of(Path(place), "", MIB)) as watched:
+            assert watched.holds_too_much(lambda: None)
 
 
 def test_a_program_beside_somebody_who_fills_the_disk_is_not_blamed(disk: Path) -> None:
     (disk / "others").mkdir()
     others = Mount(disk / "others", "/others", writable=True, is_bounded=True)
     with pytest.raises(Transient, match="disk is full"):
-        run(disk, MANY_FILES.replace("/build", "/others"), 16 * MIB, others)
+        run(disk, command_of(disk, MANY_FILES.replace("/build", "/others"), 16 * MIB, others))
 
 
 def test_a_program_below_its_quota_goes_on(disk: Path) -> None:
-    done = run(disk, SLEEP.replace("30", "0.6"), 16 * MIB)
+    done = run(disk, command_of(disk, SLEEP.replace("30", "0.6"), 16 * MIB))
 
     assert done.is_success
