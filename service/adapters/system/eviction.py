@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ import structlog
 from typing_extensions import override
 
 from service.adapters.system.disk import disk_of
-from service.adapters.system.locking import try_lock
+from service.adapters.system.locking import lock_on
 from service.adapters.system.removal import remove_tree
 from service.domain.machines.disk import CachedDirectory
 from service.domain.values.errors import Permanent
@@ -38,16 +39,20 @@ PATTERNS: Final = (
 
 
 def mark_used(path: Path) -> None:
-    """Note that a cached directory is used now, so that it stays for a day; do so before looking into it."""
-    with suppress(FileNotFoundError):
-        os.utime(path)
+    """Note that a cached directory is used now, so that it stays; do so before looking into it.
+
+    Waits while another process is deciding whether to evict it, and is then late or in time, never between.
+    """
+    with suppress(FileNotFoundError), lock_on(path, is_shared=True) as descriptor:
+        os.utime(descriptor)
 
 
 class DirectoryCaches(Caches):
     """The caches below a home that any number of processes may share.
 
-    A directory is moved aside in one step, so nobody sees a part of it, and only if nobody holds its lock.
-    If it was used meanwhile, it comes back. What a killed process left aside is removed the next time.
+    A directory is evicted only if nobody holds its lock and nobody has used it since it was listed. It is
+    moved aside in one step, so nobody sees a part of it. What a killed process left aside is removed the next
+    time. Nothing needs room on the disk for this, not even for the file of a lock.
     """
 
     def __init__(self, home: Path) -> None:
@@ -62,30 +67,53 @@ class DirectoryCaches(Caches):
         for pattern in PATTERNS:
             for path in self._home.glob(pattern):
                 if path.suffix != _LOCK and not path.is_symlink():
-                    with suppress(FileNotFoundError):  # another process has evicted it
+                    with suppress(OSError):  # another process has evicted it, or another user owns it
                         is_aside = path.name.startswith(_ASIDE)
-                        yield CachedDirectory(str(path), 0.0 if is_aside else path.stat().st_mtime)
+                        yield CachedDirectory(str(path), 0.0 if is_aside else _used_at(path))
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Note that a build uses the caches until the end of the block; waits for an eviction without one."""
+        with lock_on(self._home, is_shared=True):
+            yield
+
+    @contextmanager
+    def unused(self) -> Iterator[bool]:
+        """Return whether no build uses the caches; none begins to until the end of the block."""
+        with ExitStack() as locks:
+            try:
+                locks.enter_context(lock_on(self._home, waits=False))
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
 
     @override
     def evict(self, each: CachedDirectory) -> bool:
         path = Path(each.path)
-        aside = path.with_name(f"{_ASIDE}{secrets.token_hex(8)}{path.suffix}")
-        lock = os.open(path.with_name(path.name + _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        is_aside = path.name.startswith(_ASIDE)
+        aside = path if is_aside else path.with_name(f"{_ASIDE}{secrets.token_hex(8)}{path.suffix}")
         try:
-            if not try_lock(lock):
-                return False
-            path.rename(aside)
-            if each.used_at and aside.stat().st_mtime > each.used_at:
-                aside.rename(path)
-                return False
-        except OSError as error:  # its directory cannot be written, or another process evicted it
+            with ExitStack() as locks:
+                locks.enter_context(lock_on(path, waits=False))
+                with suppress(FileNotFoundError):  # nobody ever locked it to write to it
+                    locks.enter_context(lock_on(path.with_name(path.name + _LOCK), waits=False))
+                if not is_aside and path.stat().st_mtime > each.used_at:
+                    return False
+                path.rename(aside)
+            remove_tree(aside)
+        except BlockingIOError:
+            return False
+        except (OSError, Permanent) as error:  # another user owns it, or another process evicted it
             structlog.get_logger().warning("cache.not_evicted", path=each.path, error=str(error))
             return False
-        finally:
-            os.close(lock)
-        try:
-            remove_tree(aside)
-        except Permanent as error:
-            structlog.get_logger().warning("cache.not_removed", error=str(error))
         structlog.get_logger().info("cache.evicted", path=each.path)
         return True
+
+
+def _used_at(path: Path) -> float:
+    """Return when a directory was used last. A time in the future, of a clock that was wrong, becomes now."""
+    if (used_at := path.stat().st_mtime) <= time.time():
+        return used_at
+    os.utime(path)
+    return path.stat().st_mtime

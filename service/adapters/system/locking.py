@@ -46,6 +46,21 @@ def locked(path: Path, seconds: float = math.inf, watch: Callable[[], None] = la
         os.close(descriptor)
 
 
+@contextmanager
+def lock_on(path: Path, *, is_shared: bool = False, waits: bool = True) -> Iterator[int]:
+    """Lock a file or directory itself, which takes no room on the disk, and yield its descriptor.
+
+    Raises FileNotFoundError if there is none, and BlockingIOError unless it ``waits`` for others.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, kind if waits else kind | fcntl.LOCK_NB)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def make_locked(directory: Path) -> int:
     """Create a directory, and return the descriptor that locks it until it is closed."""
     directory.mkdir()

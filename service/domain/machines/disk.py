@@ -50,6 +50,11 @@ class Disk:
         return f"{self.free / (1 << 30):.1f} GiB free, and needs {self.needed / (1 << 30):.1f} GiB"
 
 
+def unreadable(error: OSError) -> str:
+    """Return the obstacle of a disk that does not answer."""
+    return f"{_OBSTACLE}an error: {error.strerror or error}"
+
+
 def keeps_from_all(obstacle: str) -> bool:
     """Return whether an obstacle keeps a machine from every build, and not only from measuring."""
     return obstacle.startswith(_OBSTACLE)
@@ -69,14 +74,16 @@ class CachedDirectory:
 
 
 def to_evict(
-    cached: Iterable[CachedDirectory], now: float, disk: Callable[[], Disk]
+    cached: Iterable[CachedDirectory], now: float, disk: Callable[[], Disk], *, is_unused: bool = False
 ) -> Iterator[CachedDirectory]:
     """Yield the directories to evict, the least recently used first; ``disk`` is asked again before each.
 
     Those unused for 30 days go always, others only while less than a tenth of the disk is free. One that was
-    used within a day may be in use, and stays.
+    used within a day may be in use, and stays. If no build runs (``is_unused``), it goes, too, while there is
+    no room for a build: else one could keep a machine from all others for a day.
     """
     for each in sorted(cached, key=lambda one: one.used_at):
         unused = now - each.used_at
-        if unused > UNUSED_KEPT or (unused > IN_USE and disk().wants_room):
+        is_old = unused > UNUSED_KEPT or (unused > IN_USE and disk().wants_room)
+        if is_old or (is_unused and disk().shortage):
             yield each

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -15,10 +16,7 @@ from service.domain.machines.disk import DAY
 from service.domain.values.errors import NotFound
 from service.steps.machines.make_room import make_room
 from tests.integration.adapters.sources.git.git_repository import Repository
-from tests.support.small_disk import fill, required_disk
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.support.small_disk import fill, ordinary_user, required_disk
 
 NOW = time.time()
 OLD = NOW - 40 * DAY
@@ -59,15 +57,6 @@ def test_a_mirror_in_use_stays(tmp_path: Path) -> None:
         assert (mirror / "pack").exists()
 
 
-def test_a_mirror_that_is_used_while_it_is_evicted_comes_back(tmp_path: Path) -> None:
-    mirror, caches = cached(tmp_path, "git/mirrors/a.git", OLD), DirectoryCaches(tmp_path)
-    (listed,) = caches.cached()
-    mark_used(mirror)
-
-    assert not caches.evict(listed)
-    assert (mirror / "pack").exists()
-
-
 def test_what_a_killed_process_left_aside_is_removed(tmp_path: Path) -> None:
     aside = cached(tmp_path, "git/mirrors/evicted-1.git", NOW)
     make_room(DirectoryCaches(tmp_path), NOW)
@@ -86,6 +75,54 @@ def test_a_full_disk_gets_room_by_the_least_recently_used(tmp_path: Path) -> Non
         mark_used(mirrors[1])
         assert "free, and needs 0.0 GiB" in make_room(caches, NOW)
         assert mirrors[1].exists()
+
+
+def test_a_disk_without_room_for_one_more_file_gets_some(tmp_path: Path) -> None:
+    with required_disk(tmp_path / "home", 64, inodes=40) as home:
+        old = cached(home, "compiler-cache/a", OLD)
+        with pytest.raises(OSError, match="No space left"):
+            _touch_many(old)
+        os.utime(old, (OLD, OLD))
+        assert make_room(DirectoryCaches(home), NOW) == ""
+        assert not list((home / "compiler-cache").iterdir())  # and no lock stays
+
+
+def _touch_many(directory: Path) -> None:
+    for number in range(40):
+        (directory / str(number)).touch()
+
+
+def test_what_another_user_owns_stays_and_keeps_nothing_else(tmp_path: Path) -> None:
+    with TemporaryDirectory() as place, ordinary_user(Path(place)):
+        foreign, own = (cached(Path(place), f"compiler-cache/{name}", OLD) for name in "ab")
+        (Path(place) / "compiler-cache").chmod(0o500)
+        other = cached(Path(place), "git/mirrors/a.git", OLD)
+        assert make_room(DirectoryCaches(Path(place)), NOW) == ""
+        assert (foreign.exists(), own.exists(), other.exists()) == (True, True, False)
+
+
+def test_what_no_build_uses_makes_room_for_one_however_new_it_is(tmp_path: Path) -> None:
+    with required_disk(tmp_path / "home", 64) as home:
+        mirror, caches = cached(home, "git/mirrors/a.git", NOW, 40 << 20), DirectoryCaches(home)
+        fill(home)
+        with caches.in_use(), caches.unused() as is_unused:
+            assert make_room(caches, NOW, is_unused=is_unused)
+            assert mirror.exists()
+        with caches.unused() as is_unused:
+            assert make_room(caches, NOW, is_unused=is_unused) == ""
+
+
+def test_a_mirror_that_is_used_while_it_is_evicted_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror, caches = cached(tmp_path, "git/mirrors/a.git", OLD), DirectoryCaches(tmp_path)
+    (listed,) = caches.cached()
+    moved: list[Path] = []
+    monkeypatch.setattr(Path, "rename", lambda path, _: moved.append(path))
+    mark_used(mirror)
+
+    assert not caches.evict(listed)
+    assert not moved  # not even for a moment, in which another one would remove it
 
 
 def test_an_evicted_mirror_is_fetched_again(tmp_path: Path) -> None:
