@@ -9,7 +9,7 @@ import structlog
 from celery.signals import worker_shutting_down
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
-from service.domain.machines.disk import keeps_from_all
+from service.domain.machines.disk import keeps_from_all, unreadable
 from service.ports.machines import Upcoming
 from service.ports.runs.queue import Task
 from service.steps.machines.execute import execute_build
@@ -29,12 +29,22 @@ def _report_obstacle(plane: MachinePlane, upcoming: Upcoming) -> str:
     """Check for an obstacle to the next build, report it in a heartbeat, and return it.
 
     A full disk keeps from any build; other work only from an exclusive one. While other builds run on the
-    host, the check would take them for other work.
+    host, the check would take them for other work, and an eviction would disturb what they measure.
     """
-    obstacle = plane.room() or (plane.obstacle() if upcoming is Upcoming.EXCLUSIVE else "")
+    obstacle = _room(plane) if upcoming in {Upcoming.ORDINARY, Upcoming.EXCLUSIVE} else ""
+    if not obstacle and upcoming is Upcoming.EXCLUSIVE:
+        obstacle = plane.obstacle()
     plane.worklist.heartbeat(obstacle)
     (_is_free.clear if obstacle else _is_free.set)()
     return obstacle
+
+
+def _room(plane: MachinePlane) -> str:
+    try:
+        return plane.room()
+    except OSError as error:
+        log.warning("machine.no_room", error=str(error))
+        return unreadable(error)
 
 
 @app.task(name=Task.EXECUTE.celery_name)
@@ -59,7 +69,8 @@ def execute_task(entity: int) -> None:
             log.warning("build.unnamed", exc_info=True)
         log.info("build.claimed", hint=entity)
         host = plane.host_for(str(claimed.spec.get("instance", "")))
-        execution = execute_build(claimed, host, plane.progress, _draining.is_set)
+        with plane.in_use():
+            execution = execute_build(claimed, host, plane.progress, _draining.is_set)
         log.info("build.executed", outcome=execution.outcome if execution else "returned")
     finally:
         claimed.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +30,7 @@ from service.wiring.permitted import Permitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from service.adapters.sources.git.mirror import GitSource
@@ -51,6 +52,7 @@ class MachinePlane:
     register: Callable[[], None]
     room: Callable[[], str]  # makes room, and returns why the disk has none for a build; empty if it has
     obstacle: Callable[[], str]  # the current obstacle to measuring, empty if none; takes a moment
+    in_use: Callable[[], AbstractContextManager[None]]  # keeps the caches of a build until its end
 
     def host_for(self, instance: str) -> BuildHost:
         """Return the build host with the mirrors of the projects of an instance."""
@@ -119,15 +121,18 @@ def build_machine(settings: MachineSettings) -> MachinePlane:
         facts = {**environment.to_mapping(), **setup, "in_force": dict(in_force)}
         worklist.register(environment.fingerprint(in_force, setup), facts)
 
-    def room() -> str:
-        return make_room(caches, time.time())
-
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
     caches = DirectoryCaches(home)
     sources = mirrors_by_instance(home.absolute() / "git", settings.remotes, permitted.sources)
-    return MachinePlane(worklist, host, LoggedProgress(), sources, register, room, obstacle)
+    room = partial(_room, caches)
+    return MachinePlane(worklist, host, LoggedProgress(), sources, register, room, obstacle, caches.in_use)
+
+
+def _room(caches: DirectoryCaches) -> str:
+    with caches.unused() as is_unused:
+        return make_room(caches, time.time(), is_unused=is_unused)
 
 
 @cache

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ class HinderedMachine:
     upcoming: Upcoming = Upcoming.EXCLUSIVE
     hindered_by: str = ""
     is_full: str = ""
+    fault: OSError | None = None
     seen: list[str | None] = field(default_factory=list)
     claims: list[bool] = field(default_factory=list)
     progress: None = None
@@ -40,6 +42,8 @@ class HinderedMachine:
         return self
 
     def room(self) -> str:
+        if self.fault:
+            raise self.fault
         return self.is_full
 
     def obstacle(self) -> str:
@@ -58,6 +62,9 @@ class HinderedMachine:
 
     def host_for(self, instance: str) -> None:
         pass
+
+    def in_use(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 @pytest.fixture
@@ -98,6 +105,24 @@ def test_a_full_disk_keeps_a_machine_from_every_build_until_there_is_room(machin
 
     assert machine.seen == [FULL, FULL, "", ""]
     assert machine.claims == [False]
+
+
+@pytest.mark.parametrize("upcoming", [Upcoming.NOTHING, Upcoming.WAIT])
+def test_nothing_is_evicted_unless_the_machine_may_take_a_build(
+    machine: HinderedMachine, upcoming: Upcoming
+) -> None:
+    machine.is_full, machine.upcoming = FULL, upcoming
+    tasks.execute_task(1)
+
+    assert machine.seen == [""]
+
+
+def test_a_disk_that_does_not_answer_is_an_obstacle(machine: HinderedMachine) -> None:
+    machine.fault = OSError(5, "Input/output error")
+    tasks.execute_task(1)
+
+    assert machine.seen == ["its disk has an error: Input/output error"]
+    assert not machine.claims
 
 
 def test_a_machine_without_an_obstacle_does_not_check_again_for_each_task(machine: HinderedMachine) -> None:
