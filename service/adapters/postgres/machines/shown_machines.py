@@ -95,7 +95,8 @@ FULL JOIN (
            coalesce(max(last_seen_at) FILTER (WHERE closed_by = ''), max(last_seen_at)) AS machine_seen_at,
            bool_and(obstacle <> '' AND NOT is_busy)
                FILTER (WHERE NOT is_silent AND closed_by = '') AS are_hindered,
-           bool_and(closed_by <> '' OR {in_sql("obstacle")}) FILTER (WHERE NOT is_gone) AS are_closed,
+           bool_and(closed_by <> '' OR (NOT is_silent AND {in_sql("obstacle")}))
+               FILTER (WHERE NOT is_gone) AS are_closed,
            max(since) FILTER (WHERE NOT is_silent) AS hindered_at,
            jsonb_agg(jsonb_build_object(
                'name', name, 'obstacle', obstacle, 'closed_by', closed_by,

@@ -106,7 +106,12 @@ def test_builds_beside_others_wait_for_no_quiet_machine(store: PostgresStore, da
     assert (perf(database).waiting, perf(database).hindered_at) == (1, None)
 
 
+@pytest.mark.parametrize("obstacle", [WORK, FULL])
 @pytest.mark.usefixtures("hindered")
-def test_silent_machines_are_reported_as_such(database: Database) -> None:
+def test_silent_machines_are_reported_as_such(database: Database, obstacle: str) -> None:
+    for name in ("perf-01", "perf-02"):
+        machine(database, name, "perf", host=name).heartbeat(obstacle)
     database.change("UPDATE machine SET last_seen_at = now() - interval '1 h'")
     assert perf(database).hindered_at is None
+    told = degradations(PostgresReading(database.owner).condition(), Patience())
+    assert [each.kind for each in told if "machine" in each.kind] == ["machines_silent"]
