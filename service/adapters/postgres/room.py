@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from psycopg.errors import ConfigurationLimitExceeded
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from service.adapters.postgres.faults import translated
 from service.domain.values.errors import Transient
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 _AGAIN_SECONDS: Final = 30.0
+_CANNOT: Final = "it cannot write, so nothing is stored and votes wait"
 # Sorting more than it may hold in memory, the server writes 16 MiB to a file that it removes at once: as much
 # as a segment of its log.
 _TRY: Final = text("""
@@ -51,6 +54,11 @@ class DatabaseRoom:
             with translated(), self._engine.begin() as connection:
                 connection.execute(text("SET LOCAL work_mem = '64kB'"))
                 connection.execute(_TRY)
+                if connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
+                    return f"{_CANNOT}: it is read-only"
         except Transient as error:
-            return f"it cannot write, so nothing is stored and votes wait: {error}"
+            cause = error.__cause__
+            if isinstance(cause, DBAPIError) and isinstance(cause.orig, ConfigurationLimitExceeded):
+                return ""  # the operator limits temporary files
+            return f"{_CANNOT}: {error}"
         return ""

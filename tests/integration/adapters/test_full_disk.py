@@ -199,6 +199,8 @@ def test_readyz_reports_a_full_database_and_work_resumes_with_all_that_was_store
             assert not any("cannot write" in each for each in health.report().problems)
             with store.transaction() as tx:
                 tx.builds.add(run, 1, ordinary("after"))
+            frozen = engine.execution_options(postgresql_readonly=True)
+            assert DatabaseRoom(frozen).check().endswith(": it is read-only")
             queued = PostgresReading(engine).queued_builds(5)
             assert [each.job for each in queued] == ["before", "after"]
         finally:
