@@ -252,6 +252,7 @@ class Launcher:
     ) -> Output:
         """Run a program of a side."""
         host, of, tree = self.session.host, format_of(suite), self.trees[side]
+        build, limits = self.session.spec.job.configuration.build, invocation.limits
         with ExitStack() as stack:
             mounts = [Mount(tree, "/src"), Mount(tree / BUILD, "/build"), *self.session.dependency_mounts]
             # The rest stays as it is, so that no launch changes the next.
@@ -266,7 +267,7 @@ class Launcher:
                 env={**suite.env, **invocation.env},
                 cpus=cpus or None,
                 aslr=False,
-                limits=invocation.limits,
+                limits=replace(limits, disk_bytes=build.disk) if build else limits,
                 has_priority=has_priority,
             )
             log = BytesIO()
