@@ -180,6 +180,7 @@ def _touched(source: Source, change: Change) -> Sequence[str]:
     """List the paths that the current patch set changes; none if they cannot be listed."""
     parents = change.current.parents
     try:
+        source.fetch(change.project, change.current.ref)  # its mirror may have been evicted since the run
         return source.changed_paths(change.project, parents[0], change.current.revision) if parents else ()
     except (BadInput, NotFound):
         return ()
