@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -16,7 +15,7 @@ from service.domain.machines.disk import DAY
 from service.domain.values.errors import NotFound
 from service.steps.machines.make_room import make_room
 from tests.integration.adapters.sources.git.git_repository import Repository
-from tests.support.small_disk import fill, ordinary_user, required_disk
+from tests.support.small_disk import fill, required_disk
 
 NOW = time.time()
 OLD = NOW - 40 * DAY
@@ -90,15 +89,6 @@ def test_a_disk_without_room_for_one_more_file_gets_some(tmp_path: Path) -> None
 def _touch_many(directory: Path) -> None:
     for number in range(40):
         (directory / str(number)).touch()
-
-
-def test_what_another_user_owns_stays_and_keeps_nothing_else(tmp_path: Path) -> None:
-    with TemporaryDirectory() as place, ordinary_user(Path(place)):
-        foreign, own = (cached(Path(place), f"compiler-cache/{name}", OLD) for name in "ab")
-        (Path(place) / "compiler-cache").chmod(0o500)
-        other = cached(Path(place), "git/mirrors/a.git", OLD)
-        assert make_room(DirectoryCaches(Path(place)), NOW) == ""
-        assert (foreign.exists(), own.exists(), other.exists()) == (True, True, False)
 
 
 def test_what_no_build_uses_makes_room_for_one_however_new_it_is(tmp_path: Path) -> None:

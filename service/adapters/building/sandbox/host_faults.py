@@ -39,7 +39,6 @@ class _End(ByteSink):
         if self._log is not None:
             self._log.write(data)
 
-    @property
     def names_full_disk(self) -> bool:
         return _NO_ROOM in self._end
 
@@ -88,13 +87,11 @@ class HostFaults(Sandbox):
                 if log is not None:
                     log.write(_too_much(command))
                 return Completed(KILLED, time.monotonic() - started, StoppedBy.DISK)
-            if done is None:
-                raise _full(disk, "is full")
-            if done.is_success or done.stopped_by is StoppedBy.MEMORY:
+            if done is not None and (done.is_success or done.stopped_by is StoppedBy.MEMORY):
                 return done
-            if disk.least.is_full:
+            if done is None or disk.least.is_full:
                 raise _full(disk, "is full")
-            if (said and said.names_full_disk) or (done.stopped_by is None and disk.may_lack_room(watch)):
+            if (said and said.names_full_disk()) or (done.stopped_by is None and disk.may_lack_room(watch)):
                 raise _full(disk, "may be too full for a program that failed")
         if done.stopped_by is None and self._ran_out_of_memory(done, killed_before):
             raise Transient("the machine ran out of memory, and its kernel killed a process")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -60,21 +60,6 @@ def test_a_program_that_writes_without_end_is_stopped_at_its_quota(disk: Path) -
 def test_files_without_a_name_blame_nobody(disk: Path) -> None:
     with pytest.raises(Transient, match="disk is full"):
         run(disk, command_of(disk, NO_NAME, 16 * MIB))
-
-
-def test_a_program_is_not_blamed_for_room_that_somebody_else_gives_back(disk: Path) -> None:
-    def pass_by() -> None:
-        (disk / "other").write_bytes(bytes(58 * MIB))
-
-    class Neighboured(BubblewrapSandbox):
-        def run(self, command: Command, **given: Any) -> Completed:  # noqa: ANN401
-            try:
-                return super().run(command, **given)
-            finally:  # between the last look and the end of the run
-                (disk / "other").unlink(missing_ok=True)
-
-    with pytest.raises(Transient, match="disk is full"):
-        HostFaults(Neighboured(), disk).run(command_of(disk, SLEEP, 16 * MIB), log=None, watch=pass_by)
 
 
 def test_a_program_that_cannot_reserve_its_room_failed_because_of_its_host(disk: Path) -> None:
