@@ -16,7 +16,7 @@ from service.adapters.building.sandbox.disk_watch import DiskWatch
 from service.adapters.building.sandbox.host_faults import HostFaults
 from service.adapters.system.disk import counting
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
-from service.domain.values.errors import Transient
+from service.domain.values.errors import Cancelled, Transient
 from tests.integration.adapters.building.sandbox.sandboxed import writable
 from tests.support.small_disk import ordinary_user, required_disk
 
@@ -117,3 +117,13 @@ def test_a_program_below_its_quota_goes_on(disk: Path) -> None:
     done = run(disk, command_of(disk, SLEEP.replace("30", "0.6"), 16 * MIB))
 
     assert done.is_success
+
+
+def test_a_slow_count_ends_when_the_work_must(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_watch, "counting", lambda _: ("/bin/sleep", "60"))
+    with DiskWatch(disk, command_of(disk, "", MIB)) as watched, pytest.raises(Cancelled):
+        watched.holds_too_much(cancel)
+
+
+def cancel() -> None:
+    raise Cancelled
