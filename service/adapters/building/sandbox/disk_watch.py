@@ -80,15 +80,10 @@ class DiskWatch:
         """Return whether so much room is gone at the program's end that it may have more than its quota."""
         return self._free_at_start - self._seen().free > self._quota
 
-    def may_lack_room(self, watch: Callable[[], None]) -> bool:
-        """Return whether a file that the program may write would not have fitted at some moment.
-
-        A linker that reserves the room for its file fails at once, and the free room never falls. Call it
-        when all processes have ended.
-        """
-        if not self._directories or self.least.free >= min(self._largest_file, self._quota):
-            return False
-        return self.least.free < min(self._largest_file, self._quota - self._held(watch))
+    @property
+    def may_lack_room(self) -> bool:
+        """Whether the largest file that the program may write would not have fitted at some moment."""
+        return self.least.free < min(self._largest_file, self._quota)
 
     def holds_too_much(self, watch: Callable[[], None]) -> bool:
         """Return whether the program has more than its quota; call it when all its processes have ended.

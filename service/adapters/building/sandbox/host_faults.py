@@ -49,10 +49,11 @@ class HostFaults(Sandbox):
 
     The host is at fault if its disk was nearly full at any moment of the run (a linker removes what it could
     not complete), unless the program has more files than it may; if the program says that no space is left,
-    or could not have written one more file of the size that it may; or if the kernel killed a process for
-    lack of memory. If the sandbox counts such kills, only processes of the program count: a neighbour that
-    reaches its own limit is no fault of the host. Else those of the whole host count. Any other SIGKILL is
-    the program's own end: it can send one to itself, and a kill of the whole sandbox is Transient already.
+    and the disk could not have taken the largest file that it may write (a linker that reserves the room for
+    its file fails at once, and the free room never falls); or if the kernel killed a process for lack of
+    memory. If the sandbox counts such kills, only processes of the program count: a neighbour that reaches
+    its own limit is no fault of the host. Else those of the whole host count. Any other SIGKILL is the
+    program's own end: it can send one to itself, and a kill of the whole sandbox is Transient already.
 
     Args:
         sandbox: the sandbox that runs the programs.
@@ -91,7 +92,7 @@ class HostFaults(Sandbox):
                 return done
             if done is None or disk.least.is_full:
                 raise _full(disk, "is full")
-            if (said and said.names_full_disk()) or (done.stopped_by is None and disk.may_lack_room(watch)):
+            if said and said.names_full_disk() and disk.may_lack_room:
                 raise _full(disk, "may be too full for a program that failed")
         if done.stopped_by is None and self._ran_out_of_memory(done, killed_before):
             raise Transient("the machine ran out of memory, and its kernel killed a process")
