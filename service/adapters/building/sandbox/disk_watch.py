@@ -80,9 +80,8 @@ class DiskWatch:
         """Return whether so much room is gone at the program's end that it may have more than its quota."""
         return self._free_at_start - self._seen().free > self._quota
 
-    @property
     def may_lack_room(self) -> bool:
-        """Whether the largest file that the program may write would not have fitted at some moment."""
+        """Return whether the largest file that the program may write would not have fitted at some moment."""
         return self.least.free < min(self._largest_file, self._quota)
 
     def holds_too_much(self, watch: Callable[[], None]) -> bool:

@@ -92,7 +92,7 @@ class HostFaults(Sandbox):
                 return done
             if done is None or disk.least.is_full:
                 raise _full(disk, "is full")
-            if said and said.names_full_disk() and disk.may_lack_room:
+            if said and said.names_full_disk() and disk.may_lack_room():
                 raise _full(disk, "may be too full for a program that failed")
         if done.stopped_by is None and self._ran_out_of_memory(done, killed_before):
             raise Transient("the machine ran out of memory, and its kernel killed a process")
