@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from service.wiring.control import Control, build_control
 from tests.support.project.tiny_project import TinyProject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from service.adapters.embedded.children import Supervisor
     from service.cli.services.child_processes import Site
@@ -169,5 +170,17 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     root: Path = tmp_path_factory.mktemp("site")
     project = TinyProject(root / "tiny", JOBS)
     project.commit(CTEST)
+    before, mask = {**os.environ}, os.umask(0o022)
+    os.umask(mask)
     with started(root, project) as found:
+        # Its settings are those of this process until the end, and tests of other files run here before that.
+        its = {**os.environ}
+        os.umask(mask)
+        _replace_environment(before)
         yield found
+        _replace_environment(its)
+
+
+def _replace_environment(values: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(values)

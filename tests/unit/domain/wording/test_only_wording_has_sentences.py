@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STEPS: Final = Path(__file__).parents[4] / "service" / "steps"
-# `listen` writes notes for operators, `gate` and `try_build` print for the person who called them, and
-# `summarise_run` writes the first sentence of a page.
-OTHERS: Final = {"listen", "gate", "try_build", "summarise_run"}
+# `listen` writes notes for operators, `enrolment`, `gate` and `try_build` print for the person who called
+# them, and `summarise_run` writes the first sentence of a page.
+OTHERS: Final = {"listen", "enrolment", "gate", "try_build", "summarise_run"}
 CONTROL: Final = [
     path
     for room in ("failures", "machines", "review", "runs")
