@@ -1,0 +1,121 @@
+"""Read from Callgrind's dumps which functions executed the instructions of the last timed loop."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from service.domain.measuring.function_names import function_name
+from service.domain.values.errors import BadResults
+
+LOOP_ENDS: Final = b"desc: Trigger: --dump-before="  # parts without it are no timed loop
+MOST: Final = 30  # functions of a loop that are kept
+LONGEST_TOGETHER: Final = 4000  # characters of all names: a record has one list per benchmark and side
+_NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
+_PLACE: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
+_COST: Final = re.compile(rb"(?:[+-]?[0-9]{1,9}|\*)(?: ([0-9]{1,18}))?")
+_DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
+
+
+class FunctionCount(NamedTuple):
+    """Instructions (Ir) of one function in a timed loop.
+
+    ``library`` names a function of a shared library that executed them when ``name`` called it; it is empty
+    for the instructions of ``name`` itself. ``caller`` is the function of the program that called ``name``
+    for most instructions, or empty.
+    """
+
+    name: str
+    instructions: int
+    library: str = ""
+    caller: str = ""
+
+
+@dataclass(slots=True)
+class _Part:
+    own: Counter[bytes] = field(default_factory=Counter)  # instructions by the number of the function
+    calls: defaultdict[bytes, Counter[bytes]] = field(default_factory=lambda: defaultdict(Counter))  # of, by
+    objects: dict[bytes, bytes] = field(default_factory=dict)
+
+
+def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
+    """Return the functions that executed most of the last timed loop, the largest first.
+
+    Raises:
+        BadResults: the loop is incomplete, or the functions do not add up to it.
+    """
+    _, _, loop = dumps.rpartition(LOOP_ENDS)
+    body, _, total = loop.partition(b"\ntotals: ")
+    part = _read(body)
+    if total.split(b"\n", 1)[0] != str(part.own.total()).encode():
+        raise BadResults("the functions of the last timed loop do not add up to its instructions")
+    known = {(kind, number): name for kind, number, name in _NAMED.findall(dumps)}
+    files = {number: known.get((b"ob", of), b"") for number, of in part.objects.items()}
+    names = {n: function_name(known.get((b"fn", n), b""), files.get(n, b"")) for n in files}
+    libraries = {number for number, file in files.items() if _is_library(file)}
+    spent, caller = Counter[tuple[str, str]](), dict[str, str]()
+    for (by, of), cost in sorted(_folded(part, libraries).items(), key=lambda item: -item[1]):
+        spent[names[by], names[of] if of else ""] += round(cost)
+        callers = (n for n, _ in part.calls[by].most_common() if n not in libraries)
+        caller.setdefault(names[by], next((names[n] for n in callers if names[n] != names[by]), ""))
+    kept, room = [], LONGEST_TOGETHER
+    for (name, library), count in spent.most_common(MOST):
+        found = FunctionCount(name, count, library, "" if library else caller[name])
+        room -= len(name) + len(library) + len(found.caller)
+        if room < 0:
+            break
+        kept.append(found)
+    return tuple(kept)
+
+
+def _is_library(file: bytes) -> bool:
+    """Return whether a file is a shared object that the build did not make."""
+    return b".so" in file.rpartition(b"/")[2] and not file.startswith((b"/build/", b"/src/"))
+
+
+def _read(body: bytes) -> _Part:
+    part, at, is_call, is_new = _Part(), dict.fromkeys((b"fn", b"ob", b"cfn", b"cob"), b""), False, False
+    for line in body.split(b"\n"):
+        if place := _PLACE.match(line):
+            at[place[1]] = place[2]
+            if place[1] == b"fn":
+                part.objects[place[2]] = at[b"ob"]
+        elif line.startswith(b"calls="):
+            # A call that began before the loop has no number of calls, but the costs of all that it calls.
+            is_call, is_new = True, not line.startswith(b"calls=0 ")
+            part.objects[at[b"cfn"]] = at[b"cob"] or at[b"ob"]
+            at[b"cob"] = b""
+        elif cost := _COST.fullmatch(line):
+            part.objects.setdefault(at[b"fn"], at[b"ob"])
+            if not is_call:
+                part.own[at[b"fn"]] += int(cost[1] or 0)
+            elif is_new:
+                part.calls[at[b"cfn"]][at[b"fn"]] += int(cost[1] or 0)
+            is_call = False
+    return part
+
+
+def _folded(part: _Part, libraries: set[bytes]) -> dict[tuple[bytes, bytes], float]:
+    """Give what library functions executed to their callers, in proportion to the costs of the calls."""
+    spent = defaultdict[tuple[bytes, bytes], float](float)
+    spent.update({(number, b""): cost for number, cost in part.own.items() if number not in libraries})
+    pending = {number: float(cost) for number, cost in part.own.items() if number in libraries}
+    for _ in range(_DEEPEST):
+        further = defaultdict[bytes, float](float)
+        for of, cost in pending.items():
+            by = {number: weight for number, weight in part.calls[of].items() if number != of}
+            whole = sum(by.values())
+            if not whole:
+                spent[of, b""] += cost
+            for number, weight in by.items() if whole else ():
+                share = cost * weight / whole
+                if number in libraries:
+                    further[number] += share
+                else:
+                    spent[number, of] += share
+        pending = further
+    for of, cost in pending.items():
+        spent[of, b""] += cost
+    return spent

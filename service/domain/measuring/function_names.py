@@ -1,0 +1,34 @@
+"""Shorten the names of functions, so that both sides of a comparison call the same function alike."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from service.domain.values.text import LINE_BYTES, plain
+
+LONGEST: Final = 200  # characters of a name
+# Compilers append these to parts and copies of a function, the linker to versions, Callgrind to recursions.
+_SUFFIX: Final = re.compile(r" \[clone |\.(?:isra|constprop|part|cold|lto_priv|llvm)\b|@@?[A-Z]|'[0-9]+$")
+_QUALIFIERS: Final = re.compile(r"(?: const| volatile| &&?)*")
+
+
+def function_name(raw: bytes, file: bytes) -> str:
+    """Clean a function's name and cut its arguments and suffixes off.
+
+    A function without a name, as in a stripped program, gets the name of its ``file``.
+    """
+    if not raw or raw.startswith((b"0x", b"???")):
+        raw = file.rpartition(b"/")[2]
+    whole = plain(raw[:LINE_BYTES].decode("utf-8", "replace"), LINE_BYTES)
+    suffix = _SUFFIX.search(whole, 1)
+    name = whole[: suffix.start()] if suffix else whole
+    end = name.rfind(")")
+    if end > 0 and _QUALIFIERS.fullmatch(name, end + 1):
+        depth = 0
+        for at in range(end, 0, -1):
+            depth += (name[at] == ")") - (name[at] == "(")
+            if not depth:
+                name = name[:at]
+                break
+    return plain(name, LONGEST) or "?"
