@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from service.domain.measuring.callgrind_functions import LOOP_ENDS, FunctionCount
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
 
@@ -23,7 +24,6 @@ OPTIONS: Final = (
 LOGGING: Final = ("--v=2",)
 MAX_LOOPS: Final = 10_000  # per launch of one benchmark; the library never tries that many
 _MAX_COUNT: Final = 10**18
-_TRIGGER: Final = b"desc: Trigger: --dump-before="
 _EVENTS: Final = b"events: "
 _TOTALS: Final = re.compile(rb"totals: ([0-9]{1,18})")
 _RUNNING: Final = b"Running %s for "
@@ -39,24 +39,30 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Timed loops of one benchmark on one side, by launch, or ``why`` there are none."""
+    """Timed loops of one benchmark on one side, by launch, or ``why`` there are none.
+
+    ``functions`` executed most of the last loop of the last launch; empty if that is not known.
+    """
 
     launches: tuple[tuple[Trial, ...], ...] = ()
     why: str = ""
+    functions: tuple[FunctionCount, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
         launches = [[(each.iterations, each.instructions) for each in trials] for trials in self.launches]
-        return {"why": self.why, "launches": launches}
+        # Beside the launches: a worker of the previous version refuses a loop of more than two numbers.
+        functions = {"functions": [list(each) for each in self.functions]} if self.functions else {}
+        return {"why": self.why, "launches": launches, **functions}
 
     @staticmethod
     def from_mapping(found: object) -> Counted:
         """Read what :meth:`to_mapping` wrote; treat anything else as not counted."""
         match found:
-            case {"why": str(why), "launches": list(launches)}:
+            case {"why": str(why), "launches": list(launches), **others}:
                 with suppress(TypeError, ValueError):
                     trials = ((Trial(_count(n, 1), _count(ir)) for n, ir in each) for each in launches)
-                    return Counted(tuple(map(tuple, trials)), why)
+                    return Counted(tuple(map(tuple, trials)), why, _functions(others.get("functions")))
         return Counted(why="its record cannot be read")
 
 
@@ -105,7 +111,7 @@ def _timed_loops(dumps: bytes) -> tuple[int, ...]:
     for line in dumps.split(b"\n"):
         if line.startswith(b"part: "):
             is_loop = False
-        elif line.startswith(_TRIGGER):
+        elif line.startswith(LOOP_ENDS):
             is_loop = True
         elif line.startswith(_EVENTS) and line != b"events: Ir":
             raise BadResults("the dumps count something else than instructions")
@@ -128,3 +134,15 @@ def _count(value: object, at_least: int = 0) -> int:
     if type(value) is not int or not at_least <= value <= _MAX_COUNT:
         raise ValueError(value)
     return value
+
+
+def _functions(found: object) -> tuple[FunctionCount, ...]:
+    """Read a record's functions; the counts are as good without them."""
+    functions = []
+    for each in found if isinstance(found, list) else ():
+        match each:
+            case [str(name), int(count), str(library), str(caller)] if type(count) is int and count >= 0:
+                functions.append(FunctionCount(name, count, library, caller))
+            case _:
+                return ()
+    return tuple(functions)

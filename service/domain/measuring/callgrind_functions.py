@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from service.domain.values.errors import BadResults
 
 LOOP_ENDS: Final = b"desc: Trigger: --dump-before="  # parts without it are no timed loop
 MOST: Final = 30  # functions of a loop that are kept
-LONGEST_TOGETHER: Final = 4000  # characters of all names: a record has one list per benchmark and side
+MOST_BYTES: Final = 4000  # of a loop's functions as JSON: a record has them of each benchmark and side
 _NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
 _PLACE: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
 _COST: Final = re.compile(rb"(?:[+-]?[0-9]{1,9}|\*)(?: ([0-9]{1,18}))?")
@@ -60,10 +61,10 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
         spent[names[by], names[of] if of else ""] += round(cost)
         callers = (n for n, _ in part.calls[by].most_common() if n not in libraries)
         caller.setdefault(names[by], next((names[n] for n in callers if names[n] != names[by]), ""))
-    kept, room = [], LONGEST_TOGETHER
+    kept, room = [], MOST_BYTES
     for (name, library), count in spent.most_common(MOST):
         found = FunctionCount(name, count, library, "" if library else caller[name])
-        room -= len(name) + len(library) + len(found.caller)
+        room -= len(json.dumps(found))
         if room < 0:
             break
         kept.append(found)

@@ -60,17 +60,18 @@ def _count_sides(
 
 
 def _count(launcher: Launcher, suite: str, side: Side, name: str, left: dict[Side, float]) -> Counted:
-    launches, clock = [], launcher.session.host.clock
+    found, clock = Counted(), launcher.session.host.clock
     for _ in range(LAUNCHES):
         if left[side] <= 0:
             return Counted(why=OUT_OF_COUNTING_TIME)
         begun = clock()
         try:
-            launches.append(launcher.count(launcher.suites[suite], side, name, left[side]))
+            loops, functions = launcher.count(launcher.suites[suite], side, name, left[side])
+            found = Counted((*found.launches, loops), functions=functions)
         except SideFailed as error:
             return Counted(why=f"{error.side}: {error.end}")
         except BadResults as error:
             return Counted(why=f"{side}: {error}")
         finally:
             left[side] -= clock() - begun
-    return Counted(tuple(launches))
+    return found

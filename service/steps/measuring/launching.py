@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.sandbox_command import Command, Mount
 from service.domain.machines.environment import load_between
 from service.domain.measuring.callgrind import trials
+from service.domain.measuring.callgrind_functions import functions
 from service.domain.measuring.formats.program import (
     RESULT,
     NotMeasured,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.sandbox_command import Completed
     from service.domain.measuring.callgrind import Trial
+    from service.domain.measuring.callgrind_functions import FunctionCount
     from service.domain.measuring.formats.program import ForeignProgram, Invocation, Listed
     from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.measuring.launch import Launch
@@ -201,8 +203,13 @@ class Launcher:
             raise SideFailed(side, suite.name, problem)
         return Rehearsed.of(run, ran_of(run, benchmarks), done.seconds)
 
-    def count(self, suite: Suite, side: Side, benchmark: str, seconds: float) -> tuple[Trial, ...]:
+    def count(
+        self, suite: Suite, side: Side, benchmark: str, seconds: float
+    ) -> tuple[tuple[Trial, ...], tuple[FunctionCount, ...]]:
         """Count the instructions of each timed loop of one benchmark, for at most ``seconds``.
+
+        Returns:
+            The loops, and the functions of the last one; none if the dumps do not show them.
 
         Raises:
             SideFailed: the program or Valgrind did not end well, or left no dumps.
@@ -212,7 +219,10 @@ class Launcher:
         (own,) = self._own_names(suite, side, (benchmark,))
         cpus = cpus_for(self.session.host, suite, (benchmark,))
         output = self._run(limited, side, format_of(suite).count(limited, own), cpus)
-        return trials(output.file, output.log, own)
+        loops = trials(output.file, output.log, own)
+        with suppress(BadResults):  # the counts do not need them
+            return loops, functions(output.file)
+        return loops, ()
 
     def _listing(self, suite: Suite) -> Listing:
         known = (each for each in self.listings if each.suite == suite.name)

@@ -199,7 +199,8 @@ def _count(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | 
     for number in (1, 10**6):
         log.write(f"-- LOG(2): Running {name} for {number}\n".encode())
         total = 100 + number * instructions[name]
-        parts += ["desc: Trigger: --dump-before=…", "events: Ir", f"totals: {total}"]
+        body = ("events: Ir", "ob=(1) /build/bench", "fn=(1) work(int)", f"1 {total}")
+        parts += ["desc: Trigger: --dump-before=…", *body, f"totals: {total}"]
     dumps.write_text("\n".join(parts))
     return Completed(0, 1.0)
 

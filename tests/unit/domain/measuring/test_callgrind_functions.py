@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.measuring.callgrind_functions import LONGEST_TOGETHER, MOST, FunctionCount, functions
+from service.domain.measuring.callgrind_functions import MOST, MOST_BYTES, FunctionCount, functions
 from service.domain.measuring.function_names import LONGEST, function_name
 from service.domain.values.errors import BadResults
 
@@ -121,10 +122,11 @@ def test_the_largest_of_many_functions_are_kept() -> None:
     assert [each.name for each in found] == [f"f{n}" for n in range(9999, 9999 - MOST, -1)]
 
 
-def test_names_of_a_loop_have_a_limit_together() -> None:
+def test_long_names_leave_out_the_smallest_functions() -> None:
     lines = [line for n in range(100, 200) for line in (f"fn=({n}) {n}{'x' * 900}", "1 1")]
     found = functions(loop(PROGRAM, *lines, total=100))
-    assert [len(each.name) for each in found] == [LONGEST] * (LONGEST_TOGETHER // LONGEST)
+    assert {len(each.name) for each in found} == {LONGEST}
+    assert MOST_BYTES - 2 * LONGEST < len(json.dumps(found)) <= MOST_BYTES + 4 * len(found)
 
 
 @pytest.mark.parametrize(

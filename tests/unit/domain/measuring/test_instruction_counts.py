@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.measuring.callgrind import Counted, Trial
+from service.domain.measuring.callgrind_functions import FunctionCount
 from service.domain.measuring.listing import Listing
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.instruction_counts import (
@@ -148,7 +150,17 @@ def test_nothing_has_no_ratio_to_something() -> None:
     assert compared(counted(0), counted(5)).verdict is Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize("found", [counted(500, 501), Counted(why="it runs several threads")])
+FUNCTIONS = (FunctionCount("middle", 400, "malloc"), FunctionCount("step", 100, "", "middle"))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        counted(500, 501),
+        replace(counted(500), functions=FUNCTIONS),
+        Counted(why="it runs several threads"),
+    ],
+)
 def test_counts_survive_their_record(found: Counted) -> None:
     assert Counted.from_mapping(json.loads(json.dumps(found.to_mapping()))) == found
 
@@ -171,6 +183,19 @@ def test_counts_survive_their_record(found: Counted) -> None:
 )
 def test_a_record_with_anything_else_holds_no_counts(found: object) -> None:
     assert Counted.from_mapping(found) == Counted(why="its record cannot be read")
+
+
+def test_a_worker_of_the_previous_version_reads_the_counts() -> None:
+    found = replace(counted(500), functions=FUNCTIONS).to_mapping()
+    assert found.pop("functions")
+    assert found == counted(500).to_mapping()  # its words, and further keys do not disturb it
+
+
+@pytest.mark.parametrize(
+    "functions", [5, [5], [["f", 1, ""]], [["f", "1", "", ""]], [["f", -1, "", ""]], [["f", True, "", ""]]]
+)
+def test_functions_that_cannot_be_read_do_not_lose_the_counts(functions: object) -> None:
+    assert Counted.from_mapping({**counted(500).to_mapping(), "functions": functions}) == counted(500)
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(1, 10**18), st.integers(0, 10**18))), max_size=3))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.domain.measuring.callgrind_functions import FunctionCount
 from service.domain.measuring.listing import Listing
-from service.domain.measuring.pair_record import counts_in, decode
+from service.domain.measuring.pair_record import counts_in, decode, read_pairs
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
@@ -94,6 +95,12 @@ def test_every_benchmark_is_launched_alone_twice_on_each_side(bench: Bench) -> N
         ("BM_a", Verdict.SLOWER),
         ("BM_b", Verdict.SAME),
     ]
+
+
+def test_the_functions_of_the_last_loop_are_kept_beside_the_counts(bench: Bench) -> None:
+    bench.measure()
+    counts = read_pairs(bench.log.pairs(), JOB.benchmark.suites).counts
+    assert counts["bench", Side.PATCH]["BM_a"].functions == (FunctionCount("work", 525_000_100),)
 
 
 def test_nothing_is_counted_unless_the_job_asks_for_it(bench: Bench) -> None:
