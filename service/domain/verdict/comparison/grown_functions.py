@@ -1,0 +1,116 @@
+"""Find the functions in which the instructions of a benchmark grew."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share
+
+if TYPE_CHECKING:
+    from service.domain.measuring.callgrind import Counted, Counts
+
+_SHOWN: Final = 3
+_NEGLIGIBLE: Final = 0.05  # of the growth
+_ALIKE: Final = 1.25  # most growth of a function with a new name; beyond that, it is another function
+
+
+class Grown(NamedTuple):
+    """A function whose instructions per iteration grew by ``share`` of all that the parent's iteration has.
+
+    ``libraries`` names what it calls of libraries, if most of the growth is there. A function that the parent
+    does not have names its ``caller``, or as ``was`` what it was probably called: a function that only the
+    parent has, with the same caller and about as many instructions.
+    """
+
+    name: str
+    share: float
+    libraries: tuple[str, ...] = ()
+    caller: str = ""
+    was: str = ""
+
+
+class Growth(NamedTuple):
+    """Relative growth of an iteration's instructions, and the functions that grew most, the largest first."""
+
+    total: float
+    functions: tuple[Grown, ...]
+
+    @property
+    def rest(self) -> float:
+        """Net growth of all other functions, as a share of the parent's instructions."""
+        return self.total - sum(each.share for each in self.functions)
+
+
+def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | None:
+    """Find the functions in which a benchmark's instructions grew.
+
+    Returns:
+        None if the counts do not repeat or grew by no more than ``floor``, or if the functions are not known
+        or do not explain the counts: those are of the last loop, which may do other work than the compared.
+    """
+    total = added_share(counts, suite, benchmark)
+    if total is None or total <= max(floor, AGREEMENT):
+        return None
+    base, patch = (counts[suite, side][benchmark] for side in (Side.BASE, Side.PATCH))
+    whole = _per_iteration(base)
+    if abs(_per_iteration(patch) / whole / (1 + total) - 1) > AGREEMENT:
+        return None
+    if not base.functions or not patch.functions:
+        return None
+    was = _renamed(base, patch)
+    known, own = _own(base), _own(patch)
+    found = []
+    for name, parts in _shares(base, patch, was, whole).items():
+        share = sum(parts.values())
+        libraries = sorted((of for of in parts if of and parts[of] > 0), key=lambda of: -parts[of])
+        is_called = sum(parts[of] for of in libraries) > share / 2
+        caller = own[name][0] if name in own and name not in known and name not in was else ""
+        found.append(Grown(name, share, tuple(libraries) if is_called else (), caller, was.get(name, "")))
+    large = [each for each in found if each.share >= max(AGREEMENT, _NEGLIGIBLE * total)]
+    return Growth(total, tuple(sorted(large, key=lambda each: -each.share)[:_SHOWN])) if large else None
+
+
+def _shares(base: Counted, patch: Counted, was: dict[str, str], whole: float) -> dict[str, dict[str, float]]:
+    """Map each function, under the patch's name, to its growth: its own under ``""``, else by library."""
+    renamed = {old: new for new, old in was.items()}
+    shares: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for side, sign in ((base, -1), (patch, 1)):
+        iterations = side.launches[-1][-1].iterations
+        for each in side.functions:
+            name = renamed.get(each.name, each.name) if side is base else each.name
+            shares[name][each.library] += sign * each.instructions / iterations / whole
+    return shares
+
+
+def _renamed(base: Counted, patch: Counted) -> dict[str, str]:
+    """Map functions that only the patch has to what they were probably called in the parent."""
+    old, new = _own(base), _own(patch)
+    gone = {name: of for name, of in old.items() if name not in new}
+    found: dict[str, str] = {}
+    for name, (caller, rate) in new.items():
+        alike = {
+            other: abs(before - rate)
+            for other, (by, before) in gone.items()
+            if by == caller and max(rate, before) <= _ALIKE * min(rate, before)
+        }
+        if alike and name not in old:
+            found[name] = min(alike, key=alike.__getitem__)
+            del gone[found[name]]
+    return found
+
+
+def _own(side: Counted) -> dict[str, tuple[str, float]]:
+    """Map functions to their callers and their own instructions per iteration, the largest first."""
+    iterations = side.launches[-1][-1].iterations
+    return {
+        each.name: (each.caller, each.instructions / iterations)
+        for each in side.functions
+        if not each.library
+    }
+
+
+def _per_iteration(side: Counted) -> float:
+    last = side.launches[-1][-1]
+    return last.instructions / last.iterations

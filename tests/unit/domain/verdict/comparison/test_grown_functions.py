@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.measuring.callgrind import Counted, Trial
+from service.domain.measuring.callgrind_functions import FunctionCount, functions
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.grown_functions import Grown, Growth, grown
+from service.domain.verdict.comparison.instruction_counts import LAUNCHES
+
+if TYPE_CHECKING:
+    from service.domain.measuring.callgrind import Counts
+
+SAMPLES = Path(__file__).parents[4] / "samples" / "callgrind"
+ITERATIONS = {"base": 2585, "more": 2533, "stride": 2625, "branch": 2473, "alloc": 1183, "noinl": 1716}
+FLOOR = 0.01
+WORK = FunctionCount("work", 4_000_000)
+STEP = FunctionCount("step", 6_000_000, caller="work")
+
+
+def recorded(cause: str) -> Counted:
+    dumps = (SAMPLES / f"v3.19.0_toy_{cause}.out").read_bytes()
+    iterations, total = ITERATIONS[cause], int(dumps.rpartition(b"totals: ")[2].split()[0])
+    # Both sides tried this before the last loop.
+    common = Trial(1000, 1000 * total // iterations)
+    return Counted(((common, Trial(iterations, total)),) * LAUNCHES, functions=functions(dumps))
+
+
+def of(*found: FunctionCount, iterations: int = 1000) -> Counted:
+    trial = Trial(iterations, sum(each.instructions for each in found))
+    return Counted(((trial,),) * LAUNCHES, functions=found)
+
+
+def growth(base: Counted, patch: Counted, floor: float = FLOOR) -> Growth | None:
+    counts: Counts = {("suite", Side.BASE): {"BM": base}, ("suite", Side.PATCH): {"BM": patch}}
+    return grown(counts, "suite", "BM", floor)
+
+
+def names(found: Growth | None) -> list[Grown]:
+    assert found is not None
+    return [each._replace(share=round(each.share, 4)) for each in found.functions]
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        ("more", Grown("middle", 0.0431)),
+        ("branch", Grown("middle", 0.0211)),
+        ("alloc", Grown("middle", 0.4359, ("free", "malloc"))),
+        ("noinl", Grown("step", 0.1525, caller="middle")),
+    ],
+)
+def test_each_recorded_cause_names_its_function(cause: str, expected: Grown) -> None:
+    assert names(growth(recorded("base"), recorded(cause))) == [expected]
+
+
+def test_a_cause_that_takes_no_instructions_names_no_function() -> None:
+    assert growth(recorded("base"), recorded("stride")) is None
+
+
+def test_the_rest_is_what_the_other_functions_grew_or_shrank() -> None:
+    found = growth(recorded("base"), recorded("noinl"))
+    assert found is not None
+    assert round(found.rest, 4) == -0.0163
+
+
+def test_a_renamed_function_has_only_the_growth() -> None:
+    patch = of(WORK, STEP._replace(name="stride", instructions=6_600_000))
+    assert names(growth(of(WORK, STEP), patch)) == [Grown("stride", 0.06, was="step")]
+
+
+def test_what_a_renamed_function_calls_keeps_its_growth() -> None:
+    called = FunctionCount("step", 1_000_000, "malloc")
+    base = of(WORK, STEP, called)
+    patch = of(WORK, STEP._replace(name="walk"), called._replace(name="walk", instructions=2_100_000))
+    assert names(growth(base, patch)) == [Grown("walk", 0.1, ("malloc",), was="step")]
+
+
+def test_a_function_that_was_only_renamed_did_not_grow() -> None:
+    patch = of(WORK._replace(instructions=5_000_000), STEP._replace(name="walk"))
+    assert names(growth(of(WORK, STEP), patch)) == [Grown("work", 0.1)]
+
+
+@pytest.mark.parametrize(("caller", "instructions"), [("work", 9_000_000), ("main", 7_000_000)])
+def test_a_function_of_another_size_or_caller_is_another_function(caller: str, instructions: int) -> None:
+    patch = of(WORK, FunctionCount("walk", instructions, caller=caller))
+    assert names(growth(of(WORK, STEP), patch)) == [Grown("walk", instructions / 1e7, caller=caller)]
+
+
+def test_functions_with_a_small_part_of_the_growth_are_left_out() -> None:
+    small = [FunctionCount(f"f{n}", 100_000) for n in range(5)]
+    patch = of(
+        WORK._replace(instructions=8_000_000), STEP, *[each._replace(instructions=130_000) for each in small]
+    )
+    assert [each.name for each in names(growth(of(WORK, STEP, *small), patch))] == ["work"]
+
+
+def test_at_most_three_functions_are_named() -> None:
+    base = [FunctionCount(f"f{n}", 1_000_000) for n in range(5)]
+    patch = [each._replace(instructions=2_000_000 + 1000 * n) for n, each in enumerate(base)]
+    assert [each.name for each in names(growth(of(*base), of(*patch)))] == ["f4", "f3", "f2"]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        of(WORK, STEP),
+        of(WORK, STEP._replace(instructions=6_090_000)),  # within the floor
+        of(WORK, STEP._replace(instructions=1_000_000)),
+        Counted(why="patch: exit code 1"),
+        replace(of(WORK, STEP._replace(instructions=8_000_000)), functions=()),  # by the previous version
+        Counted(((Trial(1000, 12_000_000),), (Trial(1000, 13_000_000),)), functions=(WORK, STEP)),
+    ],
+)
+def test_without_a_proven_growth_no_function_is_named(patch: Counted) -> None:
+    assert growth(of(WORK, STEP), patch) is None
+
+
+def test_a_last_loop_that_does_other_work_than_the_compared_explains_nothing() -> None:
+    early, late = Trial(100, 2_000_000), [Trial(1000, 30_000_000), Trial(1500, 60_000_000)]
+    base = Counted(tuple((early, each) for each in late), functions=(WORK,))
+    patch = Counted(tuple((replace(early, instructions=2_200_000), each) for each in late), functions=(STEP,))
+    assert growth(base, patch) is None
