@@ -22,6 +22,7 @@ from service.domain.verdict.comparison.counting_pairs import (
     counting_launches,
     disturbed_pairs,
 )
+from service.domain.verdict.comparison.grown_functions import explain
 from service.domain.verdict.comparison.instruction_counts import added_share, compare_counts
 from service.domain.verdict.comparison.link_layout import confirm, suspects
 from service.domain.verdict.comparison.second_opinion import second_opinion
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.pair_record import MeasuredPairs, PairRecord
     from service.domain.project.job import Job
     from service.domain.runs.build_outcome import Circumstances, Withheld
+    from service.domain.verdict.comparison.grown_functions import Explained
     from service.domain.verdict.comparison.link_layout import Added
     from service.domain.verdict.inference.verdict import ComparedRow
 
@@ -80,6 +82,7 @@ class Notes:
         same_program: the suites that have the same program on both sides.
         counted: the comparisons of instruction counts.
         is_counting_advisory: these do not vote.
+        explained: what the instructions say of the benchmarks that became slower.
         disturbed: the pairs that other work disturbed.
         are_programs_kept_in_place: the programs are too large to be copied for every pair.
         pairs_to_prove: the least pairs that can prove a difference among this many benchmarks.
@@ -91,6 +94,7 @@ class Notes:
     same_program: tuple[str, ...] = ()
     counted: tuple[Comparison, ...] = ()
     is_counting_advisory: bool = True
+    explained: tuple[Explained, ...] = ()
     disturbed: DisturbedPairs = field(default_factory=DisturbedPairs)
     are_programs_kept_in_place: bool = False
     pairs_to_prove: int = 0
@@ -162,7 +166,10 @@ def judge_pairs(
         row._replace(reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
         for row in rows
     )
-    notes = _notes(job, listings, pairs.as_built, launches, counted)
+    notes = replace(
+        _notes(job, listings, pairs.as_built, launches, counted),
+        explained=explain(rows, pairs.counts, job.policy.floor),
+    )
     # Benchmarks without a count are named in the notes; they leave a build undecided only if the patch alone
     # prevents the count.
     voting = (

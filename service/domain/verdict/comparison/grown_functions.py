@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share
+from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from service.domain.measuring.callgrind import Counted, Counts
+    from service.domain.verdict.inference.verdict import Comparison
 
 _SHOWN: Final = 3
 _NEGLIGIBLE: Final = 0.05  # of the growth
@@ -41,6 +45,26 @@ class Growth(NamedTuple):
     def rest(self) -> float:
         """Net growth of all other functions, as a share of the parent's instructions."""
         return self.total - sum(each.share for each in self.functions)
+
+
+class Explained(NamedTuple):
+    """What the instructions say of a benchmark that became slower: how much they grew, and where if known."""
+
+    benchmark: str
+    total: float
+    growth: Growth | None = None
+
+
+def explain(rows: Iterable[Comparison], counts: Counts, floor: float) -> tuple[Explained, ...]:
+    """Explain each benchmark that is slower by its time and has counts that repeat, the slowest first."""
+    slower = [row for row in rows if row.verdict is Verdict.SLOWER and row.row.metric.is_speed]
+    found: dict[tuple[str, str], Explained] = {}
+    for row in sorted(slower, key=lambda each: -each.worsening):
+        suite, benchmark = key = row.row.suite, row.row.benchmark
+        total = added_share(counts, suite, benchmark)
+        if total is not None and key not in found:
+            found[key] = Explained(benchmark, total, grown(counts, suite, benchmark, floor))
+    return tuple(found.values())
 
 
 def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | None:

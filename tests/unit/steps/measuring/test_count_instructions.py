@@ -179,6 +179,14 @@ def test_more_instructions_are_reported_and_do_not_vote(bench: Bench) -> None:
     assert found.notes.is_counting_advisory
 
 
+def test_a_benchmark_that_became_slower_says_in_which_function_its_instructions_grew(tmp_path: Path) -> None:
+    slow = program({"BM_a": 700, "BM_b": 700}, benchmarks={"BM_a": 1.3e-6, "BM_b": 1e-6})
+    (found,) = Bench(tmp_path, BASE, slow).measure().notes.explained
+    assert (found.benchmark, round(found.total, 4)) == ("BM_a", 0.4)
+    assert found.growth is not None
+    assert [each.name for each in found.growth.functions] == ["work"]
+
+
 def test_more_instructions_vote_if_the_job_allows_it(bench: Bench) -> None:
     found = bench.measure(counting(Instructions.VOTE))
     assert found.judgement.outcome is Outcome.SLOWER

@@ -8,9 +8,11 @@ import pytest
 
 from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.callgrind_functions import FunctionCount, functions
+from service.domain.measuring.metric import metric_named
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.grown_functions import Grown, Growth, grown
+from service.domain.verdict.comparison.grown_functions import Grown, Growth, explain, grown
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
+from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
     from service.domain.measuring.callgrind import Counts
@@ -125,3 +127,25 @@ def test_a_last_loop_that_does_other_work_than_the_compared_explains_nothing() -
     base = Counted(tuple((early, each) for each in late), functions=(WORK,))
     patch = Counted(tuple((replace(early, instructions=2_200_000), each) for each in late), functions=(STEP,))
     assert growth(base, patch) is None
+
+
+def row(benchmark: str, metric: str, ratio: float, verdict: Verdict = Verdict.SLOWER) -> Comparison:
+    return Comparison(
+        ComparedRow("suite", benchmark, metric_named(metric)), verdict, 40, ratio, (ratio, ratio)
+    )
+
+
+def test_benchmarks_that_are_slower_by_their_time_are_explained_once_and_the_slowest_first() -> None:
+    sides = {Side.BASE: of(WORK, STEP), Side.PATCH: of(WORK._replace(instructions=5_000_000), STEP)}
+    counts = {("suite", side): dict.fromkeys(("a", "b", "c", "d"), each) for side, each in sides.items()}
+    rows = [
+        row("a", "cpu_time", 1.1),
+        row("b", "cpu_time", 1.2),
+        row("b", "real_time", 1.3),
+        row("c", "bytes", 1.9),
+        row("d", "cpu_time", 1.2, Verdict.UNDECIDED),
+        row("uncounted", "cpu_time", 1.2),
+    ]
+    found = explain(rows, counts, FLOOR)
+    assert [(each.benchmark, round(each.total, 4)) for each in found] == [("b", 0.1), ("a", 0.1)]
+    assert [names(each.growth) for each in found] == [[Grown("work", 0.1)]] * 2
