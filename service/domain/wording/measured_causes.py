@@ -10,6 +10,7 @@ from service.domain.measuring.renaming import short_form, unused_entries
 from service.domain.project.benchmark_names import heads
 from service.domain.runs.vote import Outcome
 from service.domain.values.text import listed, plain, signed_percent
+from service.domain.verdict.comparison.instruction_counts import AGREEMENT
 from service.domain.verdict.comparison.suite import policy_for
 from service.domain.verdict.inference.estimate import MIN_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
     from service.domain.project.policy import Policy
     from service.domain.runs.judge_build import Measured, Notes
     from service.domain.verdict.calibration.evidence import Session
+    from service.domain.verdict.comparison.grown_functions import Explained, Grown
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
 
 WITHOUT_HISTORY: Final = "judged without history: the rate of false alarms on this machine is not known"
 _NO_BENCHMARK: Final = "nothing to compare with: no benchmark of the parent matches the filters of the suites"
 _NO_TEST: Final = "nothing to compare with: the parent has no test that can be compared"
-_SHOWN: Final = 3  # warnings of the reader that a message repeats
+_SHOWN: Final = 3  # warnings of the reader that a message repeats, and slower benchmarks that it explains
+_FUNCTION: Final = 60  # characters of a function's name
+_LIBRARIES: Final = 2  # functions of libraries that a function calls
+_NEGLIGIBLE: Final = 0.05  # of a growth
 _MOST_RENAMED: Final = 100  # pairs of names in a message; entries for whole families make fewer
 _RENAMED_IN_LINE: Final = 5
 
@@ -135,6 +140,7 @@ def _notes(measured: Measured, policy: Policy, remedy: str) -> Iterator[str]:
     if suites := notes.same_program:
         yield f"suite{'s' if len(suites) > 1 else ''} {plain(', '.join(suites))}: {SAME_PROGRAM}"
     yield from _instructions(notes.counted, is_advisory=notes.is_counting_advisory)
+    yield from filter(None, map(_explanation, notes.explained[:_SHOWN]))
     if notes.are_programs_kept_in_place:
         yield (
             "the programs are too large to copy for every pair, "
@@ -177,3 +183,37 @@ def _most(chosen: Sequence[Comparison], word: str) -> str:
     first = chosen[0]
     size = "" if first.ratio is None else f" {signed_percent(first.ratio)}"
     return f"{len(chosen)} {word}, most in {plain(first.row.benchmark)}{size}"
+
+
+def _explanation(found: Explained) -> str:
+    """Say where the instructions of a slower benchmark grew, or that they did not; never as time."""
+    of = f"{plain(found.benchmark)}: instructions"
+    if abs(found.total) <= AGREEMENT:
+        return (
+            f"{of} are the same ({signed_percent(1 + found.total)}): "
+            "not more work, but memory, branches, waiting or code placement"
+        )
+    if found.growth is None:
+        return ""
+    size, functions, rest = signed_percent(1 + found.total), found.growth.functions, found.growth.rest
+    is_whole = abs(rest) <= _NEGLIGIBLE * found.total
+    if is_whole and len(functions) == 1:
+        return f"{of} {size}, {'mostly' if functions[0].libraries else 'all'} in {_function(functions[0])}"
+    parts = [f"{signed_percent(1 + each.share)} in {_function(each)}" for each in functions]
+    elsewhere = [] if is_whole else [f"{signed_percent(1 + rest)} elsewhere"]
+    return f"{of} {size}: {'; '.join((*parts, *elsewhere))}"
+
+
+def _function(found: Grown) -> str:
+    name = _as_code(found.name)
+    if found.libraries:
+        called = " and ".join(map(_as_code, found.libraries[:_LIBRARIES]))
+        name = f"calls of {called}{' and others' if found.libraries[_LIBRARIES:] else ''} by {name}"
+    if found.was:
+        return f"{name} (probably {_as_code(found.was)} in the parent)"
+    return f"{name}, which {_as_code(found.caller)} calls" if found.caller else name
+
+
+def _as_code(name: str) -> str:
+    shown = plain(name, _FUNCTION).replace("`", "'")
+    return f"`{shown or '?'}`"

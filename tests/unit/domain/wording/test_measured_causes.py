@@ -15,6 +15,7 @@ from service.domain.runs.judge_build import Measured, Notes
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.counting_pairs import DisturbedPairs
+from service.domain.verdict.comparison.grown_functions import Explained, Grown, Growth
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES, compare_counts
 from service.domain.wording.measured_causes import measured_causes, measured_notes, unused_notes
 
@@ -205,6 +206,57 @@ def test_instruction_counts_make_one_sentence() -> None:
     assert causes_of(Notes(counted=tuple(rows), is_counting_advisory=False))[0].startswith(
         "instructions of 5 benchmarks (voting)"
     )
+
+
+MIDDLE = Grown("middle", 0.043)
+
+
+@pytest.mark.parametrize(
+    ("total", "functions", "words"),
+    [
+        (
+            0.0003,
+            (),
+            "are the same (+0.03 %): not more work, but memory, branches, waiting or code placement",
+        ),
+        (0.043, (MIDDLE,), "+4.3 %, all in `middle`"),
+        (
+            0.436,
+            (Grown("middle", 0.436, ("free", "malloc")),),
+            "+43.6 %, mostly in calls of `free` and `malloc` by `middle`",
+        ),
+        (
+            0.136,
+            (Grown("step", 0.152, caller="middle"),),
+            "+13.6 %: +15.2 % in `step`, which `middle` calls; −1.6 % elsewhere",
+        ),
+        (
+            0.06,
+            (MIDDLE, Grown("walk", 0.017, was="step")),
+            "+6.0 %: +4.3 % in `middle`; +1.7 % in `walk` (probably `step` in the parent)",
+        ),
+        (
+            0.043,
+            (Grown("a`b\n" + "x" * 90, 0.043, ("c", "d", "e")),),
+            f"+4.3 %, mostly in calls of `c` and `d` and others by `a'b {'x' * 55}…`",
+        ),
+    ],
+)
+def test_a_slower_benchmark_says_where_its_instructions_grew(
+    total: float, functions: tuple[Grown, ...], words: str
+) -> None:
+    explained = Explained("BM_a", total, Growth(total, functions) if functions else None)
+    assert causes_of(Notes(explained=(explained,))) == [f"BM_a: instructions {words}"]
+
+
+@pytest.mark.parametrize("total", [0.02, -0.05])
+def test_instructions_that_explain_nothing_make_no_sentence(total: float) -> None:
+    assert causes_of(Notes(explained=(Explained("BM_a", total),))) == []
+
+
+def test_at_most_three_slower_benchmarks_are_explained() -> None:
+    found = tuple(Explained(f"BM_{n}", 0.043, Growth(0.043, (MIDDLE,))) for n in range(5))
+    assert len(causes_of(Notes(explained=found))) == 3
 
 
 @pytest.mark.parametrize(("missing", "pairs"), [(1, "1 pair"), (12, "12 pairs")])
