@@ -48,7 +48,7 @@ class Growth(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """What the instructions say of a benchmark that became slower: how much they grew, and where if known."""
+    """Growth of the instructions of a slower benchmark, and where they grew if that is known."""
 
     benchmark: str
     total: float

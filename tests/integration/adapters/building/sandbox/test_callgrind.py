@@ -14,6 +14,7 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Instruction
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.values.identity import Side
+from service.domain.verdict.comparison.grown_functions import grown
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share, compare_counts
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Comparison, Verdict
@@ -153,6 +154,20 @@ def test_five_percent_more_work_is_five_percent_more_instructions(
 ) -> None:
     assert rows[name].verdict is Verdict.SLOWER
     assert rows[name].ratio == pytest.approx(1.05, abs=0.002)
+
+
+@pytest.mark.parametrize("name", ["BM_Tiny", "BM_Large", "BM_Repeated/iterations:7"])
+def test_the_function_with_more_work_is_named(counts: Counts, name: str) -> None:
+    found = grown(counts, "knob", name, JOB.policy.floor)
+    assert found is not None
+    (function,) = found.functions
+    assert function.share == pytest.approx(0.05, abs=0.002)
+    assert function.name.startswith("(anonymous namespace)::")
+
+
+def test_what_the_c_library_executes_is_that_of_its_caller(counts: Counts) -> None:
+    functions = counts["knob", Side.PATCH]["BM_Allocating"].functions
+    assert {"malloc", "free"} <= {each.library for each in functions if each.name.endswith("BM_Allocating")}
 
 
 @pytest.mark.parametrize("name", ["BM_Setup", "BM_Allocating"])
