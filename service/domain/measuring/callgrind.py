@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from service.domain.measuring.callgrind_functions import LOOP_ENDS, FunctionCount
@@ -62,7 +62,10 @@ class Counted:
             case {"why": str(why), "launches": list(launches), **others}:
                 with suppress(TypeError, ValueError):
                     trials = ((Trial(_count(n, 1), _count(ir)) for n, ir in each) for each in launches)
-                    return Counted(tuple(map(tuple, trials)), why, _functions(others.get("functions")))
+                    read = Counted(tuple(map(tuple, trials)), why)
+                    with suppress(ValueError):  # the counts are as good without them
+                        return replace(read, functions=_functions(others.get("functions")))
+                    return read
         return Counted(why="its record cannot be read")
 
 
@@ -137,12 +140,11 @@ def _count(value: object, at_least: int = 0) -> int:
 
 
 def _functions(found: object) -> tuple[FunctionCount, ...]:
-    """Read a record's functions; the counts are as good without them."""
     functions = []
     for each in found if isinstance(found, list) else ():
         match each:
-            case [str(name), int(count), str(library), str(caller)] if type(count) is int and count >= 0:
-                functions.append(FunctionCount(name, count, library, caller))
+            case [str(name), count, str(library), str(caller)]:
+                functions.append(FunctionCount(name, _count(count), library, caller))
             case _:
-                return ()
+                raise ValueError(each)
     return tuple(functions)

@@ -79,6 +79,8 @@ def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | 
         return None
     base, patch = (counts[suite, side][benchmark] for side in (Side.BASE, Side.PATCH))
     whole = _per_iteration(base)
+    if whole <= 0:  # the compared loop is another one
+        return None
     if abs(_per_iteration(patch) / whole / (1 + total) - 1) > AGREEMENT:
         return None
     if not base.functions or not patch.functions:

@@ -192,7 +192,16 @@ def test_a_worker_of_the_previous_version_reads_the_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "functions", [5, [5], [["f", 1, ""]], [["f", "1", "", ""]], [["f", -1, "", ""]], [["f", True, "", ""]]]
+    "functions",
+    [
+        5,
+        [5],
+        [["f", 1, ""]],
+        [["f", "1", "", ""]],
+        [["f", -1, "", ""]],
+        [["f", True, "", ""]],
+        [["g", 1, "", ""], ["f", 10**400, "", ""]],
+    ],
 )
 def test_functions_that_cannot_be_read_do_not_lose_the_counts(functions: object) -> None:
     assert Counted.from_mapping({**counted(500).to_mapping(), "functions": functions}) == counted(500)

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.callgrind_functions import FunctionCount, functions
@@ -149,3 +151,35 @@ def test_benchmarks_that_are_slower_by_their_time_are_explained_once_and_the_slo
     found = explain(rows, counts, FLOOR)
     assert [(each.benchmark, round(each.total, 4)) for each in found] == [("b", 0.1), ("a", 0.1)]
     assert [names(each.growth) for each in found] == [[Grown("work", 0.1)]] * 2
+
+
+TRIALS = st.builds(Trial, st.sampled_from((1, 1000, 2000)), st.sampled_from((0, 1, 2_000_000, 10**18)))
+FUNCTIONS = st.builds(
+    FunctionCount,
+    st.sampled_from(("f", "g", "h")),
+    st.sampled_from((0, 1, 2_000_000, 10**18)),
+    st.sampled_from(("", "malloc")),
+    st.sampled_from(("", "f")),
+)
+
+
+@st.composite
+def repeating(draw: st.DrawFn) -> Counted:
+    first, lasts = draw(TRIALS), draw(st.lists(TRIALS, min_size=LAUNCHES, max_size=LAUNCHES))
+    found = draw(st.lists(FUNCTIONS, max_size=4))
+    return Counted(tuple((first, last) for last in lasts), functions=tuple(found))
+
+
+@given(repeating(), repeating())
+def test_any_counts_and_functions_can_be_explained(base: Counted, patch: Counted) -> None:
+    counts: Counts = {("suite", Side.BASE): {"a": base}, ("suite", Side.PATCH): {"a": patch}}
+    for each in explain([row("a", "cpu_time", 1.1)], counts, FLOOR):
+        assert each.growth is None or each.growth.functions
+
+
+def test_a_last_loop_without_instructions_explains_nothing() -> None:
+    base, patch = (
+        Counted(tuple((Trial(1000, n), Trial(length, 0)) for length in (2000, 2001)), functions=(WORK,))
+        for n in (2_000_000, 3_000_000)
+    )
+    assert growth(base, patch) is None
