@@ -8,8 +8,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from service.domain.measuring.function_names import function_name
+from service.domain.measuring.function_names import file_name, function_name
 from service.domain.values.errors import BadResults
+from service.domain.values.text import LINE_BYTES
 
 LOOP_ENDS: Final = b"desc: Trigger: --dump-before="  # parts without it are no timed loop
 MOST: Final = 30  # functions of a loop that are kept
@@ -18,6 +19,10 @@ _NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
 _PLACE: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
 _COST: Final = re.compile(rb"(?:[+-]?[0-9]{1,9}|\*)(?: ([0-9]{1,18}))?")
 _DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
+# A patch chooses what its program writes, and must not keep the worker busy. Real loops have far less.
+_MOST_LOOP_BYTES: Final = 16 << 20
+_MOST_READ: Final = 200_000  # functions, and pairs of functions of which one calls the other
+_MOST_FOLLOWED: Final = 1_000_000  # such pairs, as often as they are met again
 
 
 class FunctionCount(NamedTuple):
@@ -45,25 +50,33 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
     """Return the functions that executed most of the last timed loop, the largest first.
 
     Raises:
-        BadResults: the loop is incomplete, or the functions do not add up to it.
+        BadResults: the loop is incomplete or too large, or the functions do not add up to it.
     """
     _, _, loop = dumps.rpartition(LOOP_ENDS)
     body, _, total = loop.partition(b"\ntotals: ")
+    if len(body) > _MOST_LOOP_BYTES:
+        raise BadResults(f"the last timed loop has more than {_MOST_LOOP_BYTES >> 20} MiB")
     part = _read(body)
+    if max(len(part.objects), sum(map(len, part.calls.values()))) > _MOST_READ:
+        raise BadResults(f"the last timed loop has more than {_MOST_READ} functions or calls")
     if total.split(b"\n", 1)[0] != str(part.own.total()).encode():
         raise BadResults("the functions of the last timed loop do not add up to its instructions")
     known = {(kind, number): name for kind, number, name in _NAMED.findall(dumps)}
-    files = {number: known.get((b"ob", of), b"") for number, of in part.objects.items()}
-    names = {n: function_name(known.get((b"fn", n), b""), files.get(n, b"")) for n in files}
-    libraries = {number for number, file in files.items() if _is_library(file)}
-    spent, caller = Counter[tuple[str, str]](), dict[str, str]()
+    paths = {of: known.get((b"ob", of), b"") for of in set(part.objects.values())}
+    foreign = {of for of, path in paths.items() if _is_library(path[:LINE_BYTES], path[-LINE_BYTES:])}
+    files = {of: file_name(path) for of, path in paths.items()}
+    names = {n: function_name(known.get((b"fn", n), b""), files[of]) for n, of in part.objects.items()}
+    libraries = {number for number, of in part.objects.items() if of in foreign}
+    spent, largest = Counter[tuple[str, str]](), dict[str, bytes]()
     for (by, of), cost in sorted(_folded(part, libraries).items(), key=lambda item: -item[1]):
         spent[names[by], names[of] if of else ""] += round(cost)
-        callers = (n for n, _ in part.calls[by].most_common() if n not in libraries)
-        caller.setdefault(names[by], next((names[n] for n in callers if names[n] != names[by]), ""))
+        largest.setdefault(names[by], by)
     kept, room = [], MOST_BYTES
     for (name, library), count in spent.most_common(MOST):
-        found = FunctionCount(name, count, library, "" if library else caller[name])
+        callers = part.calls[largest[name]].items() if not library else ()
+        others = {n: cost for n, cost in callers if n not in libraries and names[n] != name}
+        caller = names[max(others, key=others.__getitem__)] if others else ""
+        found = FunctionCount(name, count, library, caller)
         room -= len(json.dumps(found))
         if room < 0:
             break
@@ -71,9 +84,9 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
     return tuple(kept)
 
 
-def _is_library(file: bytes) -> bool:
-    """Return whether a file is a shared object that the build did not make."""
-    return b".so" in file.rpartition(b"/")[2] and not file.startswith((b"/build/", b"/src/"))
+def _is_library(begin: bytes, end: bytes) -> bool:
+    """Return whether a path is of a shared object that the build did not make."""
+    return b".so" in end.rpartition(b"/")[2] and not begin.startswith((b"/build/", b"/src/"))
 
 
 def _read(body: bytes) -> _Part:
@@ -103,7 +116,11 @@ def _folded(part: _Part, libraries: set[bytes]) -> dict[tuple[bytes, bytes], flo
     spent = defaultdict[tuple[bytes, bytes], float](float)
     spent.update({(number, b""): cost for number, cost in part.own.items() if number not in libraries})
     pending = {number: float(cost) for number, cost in part.own.items() if number in libraries}
+    followed = 0
     for _ in range(_DEEPEST):
+        followed += sum(len(part.calls[of]) for of in pending)
+        if followed > _MOST_FOLLOWED:
+            break
         further = defaultdict[bytes, float](float)
         for of, cost in pending.items():
             by = {number: weight for number, weight in part.calls[of].items() if number != of}

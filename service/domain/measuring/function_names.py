@@ -13,13 +13,18 @@ _SUFFIX: Final = re.compile(r" \[clone |\.(?:isra|constprop|part|cold|lto_priv|l
 _QUALIFIERS: Final = re.compile(r"(?: const| volatile| &&?)*")
 
 
-def function_name(raw: bytes, file: bytes) -> str:
+def file_name(path: bytes) -> str:
+    """Clean the name of a file, to name its functions that have no name."""
+    return function_name(path[-LINE_BYTES:].rpartition(b"/")[2], "?")
+
+
+def function_name(raw: bytes, file: str) -> str:
     """Clean a function's name and cut its arguments and suffixes off.
 
     A function without a name, as in a stripped program, gets the name of its ``file``.
     """
     if not raw or raw.startswith((b"0x", b"???")):
-        raw = file.rpartition(b"/")[2]
+        return file
     whole = plain(raw[:LINE_BYTES].decode("utf-8", "replace"), LINE_BYTES)
     suffix = _SUFFIX.search(whole, 1)
     name = whole[: suffix.start()] if suffix else whole

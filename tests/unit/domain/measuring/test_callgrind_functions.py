@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.measuring.callgrind_functions import MOST, MOST_BYTES, FunctionCount, functions
-from service.domain.measuring.function_names import LONGEST, function_name
+from service.domain.measuring.function_names import LONGEST, file_name, function_name
 from service.domain.values.errors import BadResults
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind"
@@ -116,6 +116,41 @@ def test_a_truncated_dump_is_refused() -> None:
             functions(whole[:end])
 
 
+def test_the_caller_is_the_function_of_another_name_with_the_costliest_calls() -> None:
+    calls = [("f", 90), ("malloc", 80), ("a", 10), ("b", 20), ("c", 5)]
+    lines = [
+        line
+        for n, (by, cost) in enumerate(calls, 1)
+        for line in (LIBRARY if by == "malloc" else PROGRAM, f"fn=({n}) {by}", "cob=(1)", "cfn=(9) f(int)")
+        + ("calls=1 0", f"* {cost}")
+    ]
+    found = functions(loop(*lines, PROGRAM, "fn=(9)", "1 7", total=7))
+    assert found == (FunctionCount("f", 7, caller="b"),)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["1 0" + " " * (16 << 20)],
+        [f"fn=({n})" for n in range(200_001)],
+        [
+            line
+            for n in range(200_001)
+            for line in (f"cfn=({n % 449})", "calls=1 0", f"fn=({n // 449})", "* 1")
+        ],
+    ],
+    ids=["bytes", "functions", "calls"],
+)
+def test_a_loop_too_large_for_any_real_program_is_refused(lines: list[str]) -> None:
+    with pytest.raises(BadResults, match="more than"):
+        functions(loop(PROGRAM, *lines, total=0))
+
+
+def test_a_file_has_the_name_at_the_end_of_its_path() -> None:
+    dumps = loop(f"ob=(1) /build/{'d' * 9000}/bench", "fn=(1) ???", "1 7", total=7)
+    assert functions(dumps) == (FunctionCount("bench", 7),)
+
+
 def test_the_largest_of_many_functions_are_kept() -> None:
     lines = [line for n in range(10_000) for line in (f"fn=({n}) f{n}", f"1 {n}")]
     found = functions(loop(PROGRAM, *lines, total=sum(range(10_000))))
@@ -154,7 +189,7 @@ def test_long_names_leave_out_the_smallest_functions() -> None:
     ],
 )
 def test_a_name_is_what_both_sides_call_the_function(raw: str, name: str) -> None:
-    assert function_name(raw.encode(), b"/build/bench") == name
+    assert function_name(raw.encode(), file_name(b"/build/bench")) == name
 
 
 @given(
