@@ -86,14 +86,15 @@ def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | 
     if not base.functions or not patch.functions:
         return None
     was = _renamed(base, patch)
-    known, own = _own(base), _own(patch)
+    known = {**_own(base), **was}
+    new = {n: by for n, (by, _) in _own(patch).items() if n not in known and not _unseen(base)}
     found = []
     for name, parts in _shares(base, patch, was, whole).items():
         share = sum(parts.values())
         libraries = sorted((of for of in parts if of and parts[of] > 0), key=lambda of: -parts[of])
         is_called = sum(parts[of] for of in libraries) > share / 2
-        caller = own[name][0] if name in own and name not in known and name not in was else ""
-        found.append(Grown(name, share, tuple(libraries) if is_called else (), caller, was.get(name, "")))
+        called = tuple(libraries) if is_called else ()
+        found.append(Grown(name, share, called, new.get(name, ""), was.get(name, "")))
     large = [each for each in found if each.share >= max(AGREEMENT, _NEGLIGIBLE * total)]
     return Growth(total, tuple(sorted(large, key=lambda each: -each.share)[:_SHOWN])) if large else None
 
@@ -101,17 +102,42 @@ def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | 
 def _shares(base: Counted, patch: Counted, was: dict[str, str], whole: float) -> dict[str, dict[str, float]]:
     """Map each function, under the patch's name, to its growth: its own under ``""``, else by library."""
     renamed = {old: new for new, old in was.items()}
-    shares: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for side, sign in ((base, -1), (patch, 1)):
+    rates: list[dict[tuple[str, str], float]] = []
+    for side in (base, patch):
         iterations = side.launches[-1][-1].iterations
+        rates.append(defaultdict(float))
         for each in side.functions:
             name = renamed.get(each.name, each.name) if side is base else each.name
-            shares[name][each.library] += sign * each.instructions / iterations / whole
+            rates[-1][name, each.library] += each.instructions / iterations
+    before, after = rates
+    shares: dict[str, dict[str, float]] = defaultdict(dict)
+    for pair in {**before, **after}:
+        old, new = before.get(pair), after.get(pair)
+        if old is None:
+            old = min(_unseen(base), new or 0)
+        elif new is None:
+            new = min(_unseen(patch), old)
+        shares[pair[0]][pair[1]] = ((new or 0) - old) / whole
     return shares
 
 
+def _unseen(side: Counted) -> float:
+    """Return the most instructions per iteration that a function missing from a side's list may have.
+
+    That is 0 unless the list was cut. The kept functions are the largest, and their counts are rounded.
+    """
+    last, kept = side.launches[-1][-1], [each.instructions for each in side.functions]
+    missing = last.instructions - sum(kept) - len(kept)
+    return max(0, min(missing, *kept)) / last.iterations
+
+
 def _renamed(base: Counted, patch: Counted) -> dict[str, str]:
-    """Map functions that only the patch has to what they were probably called in the parent."""
+    """Map functions that only the patch has to what they were probably called in the parent.
+
+    Lists that were cut do not show which side has a function.
+    """
+    if _unseen(base) or _unseen(patch):
+        return {}
     old, new = _own(base), _own(patch)
     gone = {name: of for name, of in old.items() if name not in new}
     found: dict[str, str] = {}

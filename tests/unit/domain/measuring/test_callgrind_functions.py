@@ -118,12 +118,10 @@ def test_a_truncated_dump_is_refused() -> None:
 
 def test_the_caller_is_the_function_of_another_name_with_the_costliest_calls() -> None:
     calls = [("f", 90), ("malloc", 80), ("a", 10), ("b", 20), ("c", 5)]
-    lines = [
-        line
-        for n, (by, cost) in enumerate(calls, 1)
-        for line in (LIBRARY if by == "malloc" else PROGRAM, f"fn=({n}) {by}", "cob=(1)", "cfn=(9) f(int)")
-        + ("calls=1 0", f"* {cost}")
-    ]
+    lines = []
+    for n, (by, cost) in enumerate(calls, 1):
+        lines += [LIBRARY if by == "malloc" else PROGRAM, f"fn=({n}) {by}"]
+        lines += ["cob=(1)", "cfn=(9) f(int)", "calls=1 0", f"* {cost}"]
     found = functions(loop(*lines, PROGRAM, "fn=(9)", "1 7", total=7))
     assert found == (FunctionCount("f", 7, caller="b"),)
 

@@ -131,6 +131,41 @@ def test_a_last_loop_that_does_other_work_than_the_compared_explains_nothing() -
     assert growth(base, patch) is None
 
 
+FILLER = FunctionCount("filler", 100_000, caller="work")
+
+
+def cut(*found: FunctionCount, of_rest: int) -> Counted:
+    """The loop has ``of_rest`` further instructions, of functions that were left out as the smallest."""
+    trial = Trial(1000, sum(each.instructions for each in found) + of_rest)
+    return Counted(((trial,),) * LAUNCHES, functions=found)
+
+
+def test_a_function_that_was_cut_from_the_parents_list_did_not_grow_from_nothing() -> None:
+    base = cut(WORK, FILLER, of_rest=5_000_000)
+    patch = cut(WORK._replace(instructions=5_000_000), FILLER._replace(name="other"), of_rest=5_000_000)
+    assert names(growth(base, patch)) == [Grown("work", 0.1099)]
+
+
+def test_of_a_function_that_may_have_been_cut_the_growth_beyond_the_smallest_kept_counts() -> None:
+    base = cut(WORK, FILLER, of_rest=5_900_000)
+    assert names(growth(base, of(WORK, STEP, FunctionCount("walk", 1_100_000)))) == [
+        Grown("step", 0.59),
+        Grown("walk", 0.1),
+    ]
+
+
+def test_what_the_patchs_list_cut_did_not_shrink_to_nothing() -> None:
+    called = FunctionCount("work", 500_000, "malloc")
+    base = of(WORK, FILLER, called)
+    patch = cut(WORK._replace(instructions=5_000_000), FILLER, of_rest=90_000)
+    assert names(growth(base, patch)) == [Grown("work", round((1_000_000 - 410_000) / 4_600_000, 4))]
+
+
+def test_rounded_counts_are_not_a_list_that_was_cut() -> None:
+    walk = STEP._replace(name="walk", instructions=6_600_000)
+    assert names(growth(cut(WORK, STEP, of_rest=1), of(WORK, walk))) == [Grown("walk", 0.06, was="step")]
+
+
 def row(benchmark: str, metric: str, ratio: float, verdict: Verdict = Verdict.SLOWER) -> Comparison:
     return Comparison(
         ComparedRow("suite", benchmark, metric_named(metric)), verdict, 40, ratio, (ratio, ratio)
