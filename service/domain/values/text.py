@@ -66,6 +66,18 @@ def plain(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
 
+def both_ends(text: str, limit: int, between: str = ELLIPSIS) -> str:
+    """Sanitise like :func:`plain`, but cut in the middle: the end of a function's name tells the most.
+
+    ``between`` joins the ends.
+    """
+    line = plain(text, len(text))
+    if len(line) <= limit:
+        return line
+    kept = limit - len(between)
+    return line[: kept // 3] + between + line[kept // 3 - kept :]
+
+
 def shortened(text: str, limit: int) -> str:
     """Sanitise like :func:`plain`, but cut after a sentence, clause or word in the second half."""
     line = plain(text, 4 * limit)

@@ -9,7 +9,7 @@ from service.domain.measuring.metric import metric_named
 from service.domain.measuring.renaming import short_form, unused_entries
 from service.domain.project.benchmark_names import heads
 from service.domain.runs.vote import Outcome
-from service.domain.values.text import listed, plain, signed_percent
+from service.domain.values.text import both_ends, listed, plain, signed_percent
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT
 from service.domain.verdict.comparison.suite import policy_for
 from service.domain.verdict.inference.estimate import MIN_PAIRS
@@ -215,5 +215,5 @@ def _function(found: Grown) -> str:
 
 
 def _as_code(name: str) -> str:
-    shown = plain(name, _FUNCTION).replace("`", "'")
+    shown = both_ends(name, _FUNCTION).replace("`", "'")
     return f"`{shown or '?'}`"

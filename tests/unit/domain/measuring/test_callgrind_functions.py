@@ -183,11 +183,24 @@ def test_long_names_leave_out_the_smallest_functions() -> None:
         ("0x000000000002d130", "bench"),
         ("???", "bench"),
         ("", "bench"),
-        ("x" * 900, "x" * (LONGEST - 1) + "…"),
     ],
 )
 def test_a_name_is_what_both_sides_call_the_function(raw: str, name: str) -> None:
     assert function_name(raw.encode(), file_name(b"/build/bench")) == name
+
+
+@pytest.mark.parametrize("length", [LONGEST, 5000])
+def test_long_names_stay_distinct_and_keep_their_ends(length: int) -> None:
+    names = {
+        function_name(f"{begin}{'x' * length}{middle}{'x' * length}::find(int) const".encode(), "")
+        for begin in ("ns::a", "ns::b")
+        for middle in "cd"
+    }
+    assert len(names) == 4
+    for each in names:
+        assert len(each) == LONGEST
+        assert each.startswith("ns::")
+        assert each.endswith("x::find")
 
 
 @given(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from service.domain.values.text import (
     before_and_after,
+    both_ends,
     change,
     interval,
     listed,
@@ -19,6 +20,11 @@ from service.domain.values.text import (
     signed_percent,
 )
 from tests.support.messages.markdown import MARKS, formats_in, rendered
+
+
+def test_a_name_cut_in_the_middle_keeps_more_of_its_end() -> None:
+    assert both_ends("std::map<int,\n\x00 long>::find", 16) == "std::…ong>::find"
+    assert both_ends("ns::find", 8) == "ns::find"
 
 
 @pytest.mark.parametrize(

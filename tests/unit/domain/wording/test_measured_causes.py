@@ -237,8 +237,8 @@ MIDDLE = Grown("middle", 0.043)
         ),
         (
             0.043,
-            (Grown("a`b\n" + "x" * 90, 0.043, ("c", "d", "e")),),
-            f"+4.3 %, mostly in calls of `c` and `d` and others by `a'b {'x' * 55}…`",
+            (Grown("a`b\n" + "x" * 90 + "yz", 0.043, ("c", "d", "e")),),
+            f"+4.3 %, mostly in calls of `c` and `d` and others by `a'b {'x' * 15}…{'x' * 38}yz`",
         ),
     ],
 )
