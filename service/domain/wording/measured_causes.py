@@ -37,6 +37,7 @@ _SHOWN: Final = 3  # warnings of the reader that a message repeats, and slower b
 _FUNCTION: Final = 60  # characters of a function's name
 _LIBRARIES: Final = 2  # functions of libraries that a function calls
 _NEGLIGIBLE: Final = 0.05  # of a growth
+_ZERO: Final = 5e-5  # shown as ±0.00 %
 _MOST_RENAMED: Final = 100  # pairs of names in a message; entries for whole families make fewer
 _RENAMED_IN_LINE: Final = 5
 
@@ -191,29 +192,28 @@ def _explanation(found: Explained) -> str:
     if abs(found.total) <= AGREEMENT:
         return (
             f"{of} are the same ({signed_percent(1 + found.total)}): "
-            "not more work, but memory, branches, waiting or code placement"
+            "no more instructions; memory, branches, costlier instructions, the kernel, waiting or code "
+            "placement may be the cause"
         )
     if found.growth is None:
         return ""
     size, functions, rest = signed_percent(1 + found.total), found.growth.functions, found.growth.rest
     is_whole = abs(rest) <= _NEGLIGIBLE * found.total
     if is_whole and len(functions) == 1:
-        return f"{of} {size}, {'mostly' if functions[0].libraries else 'all'} in {_function(functions[0])}"
+        return f"{of} {size}, {'nearly all' if abs(rest) > _ZERO else 'all'} in {_function(functions[0])}"
     parts = [f"{signed_percent(1 + each.share)} in {_function(each)}" for each in functions]
     elsewhere = [] if is_whole else [f"{signed_percent(1 + rest)} elsewhere"]
     return f"{of} {size}: {'; '.join((*parts, *elsewhere))}"
 
 
 def _function(found: Grown) -> str:
-    name = _as_code(found.name)
-    if found.libraries:
-        called = " and ".join(map(_as_code, found.libraries[:_LIBRARIES]))
-        name = f"calls of {called}{' and others' if found.libraries[_LIBRARIES:] else ''} by {name}"
+    # Without backticks: a message's Markdown is escaped, and code would show the backslashes.
+    name = both_ends(found.name, _FUNCTION)
     if found.was:
-        return f"{name} (probably {_as_code(found.was)} in the parent)"
-    return f"{name}, which {_as_code(found.caller)} calls" if found.caller else name
-
-
-def _as_code(name: str) -> str:
-    shown = both_ends(name, _FUNCTION).replace("`", "'")
-    return f"`{shown or '?'}`"
+        name = f"{name} (probably {both_ends(found.was, _FUNCTION)} in the parent)"
+    elif found.caller:
+        name = f"{name}, which {both_ends(found.caller, _FUNCTION)} calls"
+    if not found.libraries:
+        return name
+    called = " and ".join(both_ends(each, _FUNCTION) for each in found.libraries[:_LIBRARIES])
+    return f"{name}, mostly its calls of {called}{' and others' if found.libraries[_LIBRARIES:] else ''}"

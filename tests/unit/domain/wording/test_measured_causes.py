@@ -14,10 +14,12 @@ from service.domain.runs.build_outcome import Judgement
 from service.domain.runs.judge_build import Measured, Notes
 from service.domain.runs.vote import Outcome
 from service.domain.values.identity import Side
+from service.domain.values.text import literal
 from service.domain.verdict.comparison.counting_pairs import DisturbedPairs
 from service.domain.verdict.comparison.grown_functions import Explained, Grown, Growth
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES, compare_counts
 from service.domain.wording.measured_causes import measured_causes, measured_notes, unused_notes
+from tests.support.messages.markdown import rendered
 
 POLICY = Policy(max_pairs=32)
 TOO_FEW = (
@@ -217,28 +219,35 @@ MIDDLE = Grown("middle", 0.043)
         (
             0.0003,
             (),
-            "are the same (+0.03 %): not more work, but memory, branches, waiting or code placement",
+            (
+                "are the same (+0.03 %): no more instructions; memory, branches, costlier instructions, "
+                "the kernel, waiting or code placement may be the cause"
+            ),
         ),
-        (0.043, (MIDDLE,), "+4.3 %, all in `middle`"),
+        (0.043, (MIDDLE,), "+4.3 %, all in middle"),
+        (0.0431, (MIDDLE,), "+4.3 %, nearly all in middle"),
         (
             0.436,
             (Grown("middle", 0.436, ("free", "malloc")),),
-            "+43.6 %, mostly in calls of `free` and `malloc` by `middle`",
+            "+43.6 %, all in middle, mostly its calls of free and malloc",
         ),
         (
             0.136,
             (Grown("step", 0.152, caller="middle"),),
-            "+13.6 %: +15.2 % in `step`, which `middle` calls; −1.6 % elsewhere",
+            "+13.6 %: +15.2 % in step, which middle calls; −1.6 % elsewhere",
         ),
         (
             0.06,
-            (MIDDLE, Grown("walk", 0.017, was="step")),
-            "+6.0 %: +4.3 % in `middle`; +1.7 % in `walk` (probably `step` in the parent)",
+            (MIDDLE, Grown("walk", 0.017, ("c", "d", "e"), was="step")),
+            (
+                "+6.0 %: +4.3 % in middle; "
+                "+1.7 % in walk (probably step in the parent), mostly its calls of c and d and others"
+            ),
         ),
         (
             0.043,
-            (Grown("a`b\n" + "x" * 90 + "yz", 0.043, ("c", "d", "e")),),
-            f"+4.3 %, mostly in calls of `c` and `d` and others by `a'b {'x' * 15}…{'x' * 38}yz`",
+            (Grown("ab\n" + "x" * 90 + "yz", 0.043),),
+            f"+4.3 %, all in ab {'x' * 16}…{'x' * 38}yz",
         ),
     ],
 )
@@ -247,6 +256,12 @@ def test_a_slower_benchmark_says_where_its_instructions_grew(
 ) -> None:
     explained = Explained("BM_a", total, Growth(total, functions) if functions else None)
     assert causes_of(Notes(explained=(explained,))) == [f"BM_a: instructions {words}"]
+
+
+def test_function_names_show_no_markup_and_no_backslashes() -> None:
+    found = Grown("std::vector<int*>::push_back", 0.043, ("_int_malloc",), was="_x*_")
+    (cause,) = causes_of(Notes(explained=(Explained("BM_a", 0.043, Growth(0.043, (found,))),)))
+    assert rendered(literal(cause)) == cause
 
 
 @pytest.mark.parametrize("total", [0.02, -0.05])
