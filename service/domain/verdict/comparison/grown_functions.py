@@ -145,7 +145,7 @@ def _renamed(base: Counted, patch: Counted) -> dict[str, str]:
         alike = {
             other: abs(before - rate)
             for other, (by, before) in gone.items()
-            if by == caller and max(rate, before) <= _ALIKE * min(rate, before)
+            if caller and by == caller and max(rate, before) <= _ALIKE * min(rate, before)
         }
         if alike and name not in old:
             found[name] = min(alike, key=alike.__getitem__)

@@ -95,6 +95,11 @@ def test_a_function_of_another_size_or_caller_is_another_function(caller: str, i
     assert names(growth(of(WORK, STEP), patch)) == [Grown("walk", instructions / 1e7, caller=caller)]
 
 
+def test_functions_without_a_caller_in_the_program_are_not_taken_for_each_other() -> None:
+    base, patch = of(WORK, STEP._replace(caller="")), of(WORK, FunctionCount("handler", 6_600_000))
+    assert names(growth(base, patch)) == [Grown("handler", 0.66)]
+
+
 def test_functions_with_a_small_part_of_the_growth_are_left_out() -> None:
     small = [FunctionCount(f"f{n}", 100_000) for n in range(5)]
     patch = of(
