@@ -61,8 +61,10 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
         raise BadResults(f"the last timed loop has more than {_MOST_READ} functions or calls")
     if total.split(b"\n", 1)[0] != str(part.own.total()).encode():
         raise BadResults("the functions of the last timed loop do not add up to its instructions")
-    known = {(kind, number): name for kind, number, name in _NAMED.findall(dumps)}
-    paths = {of: known.get((b"ob", of), b"") for of in set(part.objects.values())}
+    used = {b"fn": set(part.objects), b"ob": set(part.objects.values())}
+    # Earlier parts can name millions of others.
+    known = {(it[1], it[2]): it[3] for it in _NAMED.finditer(dumps) if it[2] in used[it[1]]}
+    paths = {of: known.get((b"ob", of), b"") for of in used[b"ob"]}
     foreign = {of for of, path in paths.items() if _is_library(path[:LINE_BYTES], path[-LINE_BYTES:])}
     files = {of: file_name(path) for of, path in paths.items()}
     names = {n: function_name(known.get((b"fn", n), b""), files[of]) for n, of in part.objects.items()}
