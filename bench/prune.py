@@ -31,7 +31,7 @@ RESULTS: Final = 1_000_000
 ALONE: Final = 20  # changes with two builds each, before the deletion
 KEPT_DAYS: Final = 2  # what is ingested beside the deletion is younger, all of the filling older
 OF_BUILD: Final = BENCHMARKS * SIDES
-SLOWER_GOAL: Final = 2.0  # at most so many times as long, for the median
+SLOWER_GOAL: Final = 2.0  # times the median without a deletion
 _FIXED: Final = text("UPDATE regression SET fixed_at = now() WHERE state <> 'untriaged'")
 # An open regression holds the samples of its builds.
 _HELD: Final = """

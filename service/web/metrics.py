@@ -58,7 +58,7 @@ class RecentText:
         self._rendering = Lock()
 
     def read(self) -> bytes:
-        """Return the text; wait for it if there is none yet."""
+        """Return the text, and wait for the first one."""
         if self._clock() >= self._next_at and self._rendering.acquire(blocking=not self._text):
             try:
                 if self._clock() >= self._next_at:  # others may have waited for the same text

@@ -50,7 +50,7 @@ def locked(path: Path, seconds: float = math.inf, watch: Callable[[], None] = la
 def lock_on(path: Path, *, is_shared: bool = False, waits: bool = True) -> Iterator[int]:
     """Lock a file or directory itself, which takes no room on the disk, and yield its descriptor.
 
-    Raises FileNotFoundError if there is none, and BlockingIOError unless it ``waits`` for others.
+    Raises FileNotFoundError if it is missing, and BlockingIOError if others hold it and ``waits`` is False.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

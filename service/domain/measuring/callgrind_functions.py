@@ -21,7 +21,7 @@ _COST: Final = re.compile(rb"(?:[+-]?[0-9]{1,9}|\*)(?: ([0-9]{1,18}))?")
 _DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
 # A patch chooses what its program writes, and must not keep the worker busy. Real loops have far less.
 _MOST_LOOP_BYTES: Final = 16 << 20
-_MOST_READ: Final = 200_000  # functions, and pairs of functions of which one calls the other
+_MOST_READ: Final = 200_000  # functions, and as many calls between two of them
 _MOST_FOLLOWED: Final = 1_000_000  # such pairs, as often as they are met again
 
 

@@ -52,7 +52,7 @@ def compiler_cache(session: BuildSession, revision: Revision) -> Iterator[Cached
         return
     directory, is_writable = host.compiler_cache.directory / owner_of(spec), may_add(spec, revision)
     directory.mkdir(parents=True, exist_ok=True)
-    os.utime(directory)  # its last use, by which it is evicted
+    os.utime(directory)  # evicted by this time, that of its last use
     with host.scratch.directory() as own:
         (own / PREPROCESSOR).write_text(REFUSE_MODULES)
         (own / PREPROCESSOR).chmod(0o755)
