@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from service.domain.trunk.bisection import Suspect
 from service.domain.values.errors import BadInput
 from service.domain.values.text import plain
 
@@ -43,6 +44,19 @@ def resolve_revision(repository: Path, revision: str) -> str:
             raise BadInput(f"there is no revision {revision!r}", where)
         raise BadInput(f"git cannot resolve the revision {revision!r}: {_reason(done)}", where)
     return done.stdout.split()[-1]
+
+
+def first_parent_line(repository: Path, good: str, bad: str) -> tuple[Suspect, ...]:
+    """Return the commits after ``good`` up to ``bad`` along first parents, oldest first.
+
+    Raises:
+        BadInput: git cannot read them.
+    """
+    options = ("--first-parent", "--reverse", "--no-show-signature", "--no-mailmap", "--no-color")
+    fields = "--format=%H%x00%P%x00%as%x00%an%x00%s"
+    printed = _ask(repository, "log", *options, fields, "--end-of-options", f"{good}..{bad}")
+    rows = (line.split("\0") for line in printed.split("\n") if line)
+    return tuple(Suspect(own, tuple(parents.split()), *rest) for own, parents, *rest in rows)
 
 
 def top_of(repository: Path) -> Path:

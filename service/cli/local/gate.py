@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildHost
     from service.steps.runs.list_benchmarks import ListedJob
 
-_MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
+MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
 
 
 @click.command()
@@ -84,7 +84,7 @@ _MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
 )
 @click.option(
     "--minutes",
-    type=click.IntRange(1, _MOST_MINUTES),
+    type=click.IntRange(1, MOST_MINUTES),
     help="Use this machine time, including relinks and their builds, instead of the policy's.",
 )
 @click.option(
@@ -200,7 +200,7 @@ class _Call:
         if self.execute is list_benchmarks:
             spec = listing_spec(spec)
         build = LocalBuild(spec, self.seed, commits.home / "binaries")
-        with own_turn(commits.home, _say_wait), TerminalProgress() as progress:
+        with own_turn(commits.home, say_wait), TerminalProgress() as progress:
             try:
                 found = self.execute(spec, build, commits.host, progress)
             except KeyboardInterrupt:
@@ -215,9 +215,11 @@ class _Call:
         return JobResult(found, build.log, log)
 
 
-def _say_wait() -> None:
+def say_wait() -> None:
+    """Say that another call measures on this machine."""
     click.echo(
-        "waiting for another `benchgate gate` on this machine: side by side, they would disturb each other",
+        "waiting for another `benchgate gate` or `bisect` on this machine: side by side, they would disturb "
+        "each other",
         err=True,
     )
 
