@@ -52,10 +52,11 @@ def first_parent_line(repository: Path, good: str, bad: str) -> tuple[Suspect, .
     Raises:
         BadInput: git cannot read them.
     """
-    options = ("--first-parent", "--reverse", "--no-show-signature", "--no-mailmap", "--no-color")
+    options = ("--first-parent", "--reverse", "--no-show-signature", "--no-mailmap", "--no-color", "-z")
     fields = "--format=%H%x00%P%x00%as%x00%an%x00%s"
     printed = _ask(repository, "log", *options, fields, "--end-of-options", f"{good}..{bad}")
-    rows = (line.split("\0") for line in printed.split("\n") if line)
+    texts = iter(printed.split("\0")[:-1])
+    rows = zip(texts, texts, texts, texts, texts, strict=True)
     return tuple(Suspect(own, tuple(parents.split()), *rest) for own, parents, *rest in rows)
 
 
