@@ -2,8 +2,9 @@
 
 A person waits, so each comparison is decided before the next one is chosen; `narrowing` instead estimates
 from links with a fixed number of pairs, which nobody waits for. Every candidate is compared with the good
-commit, so small slow-downs add no error. A comparison errs at the policy's false-alarm rate, and about
-log2(n) of them choose the commit; a direct comparison with its parent confirms it.
+commit, so small slow-downs add no error. A comparison calls equal programs slower at most at the policy's
+false-alarm rate, and a 95 % interval tells half of the slow-down from the whole. About log2(n) comparisons
+choose the commit; a direct one with its parent confirms it.
 """
 
 from __future__ import annotations
