@@ -6,18 +6,22 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.function_names import file_name, function_name
 from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LOOP_ENDS: Final = b"desc: Trigger: --dump-before="  # parts without it are no timed loop
 MOST: Final = 30  # functions of a loop that are kept
 MOST_BYTES: Final = 4000  # of a loop's functions as JSON: a record has them of each benchmark and side
 _NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
 _PLACE: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
-_COST: Final = re.compile(rb"(?:[+-]?[0-9]{1,9}|\*)(?: ([0-9]{1,18}))?")
+_COST: Final = re.compile(rb"(?:[+-]?[0-9]{1,9}|\*)(?: ([0-9]{1,18}(?: [0-9]{1,18}){0,15}))?")
+_CALLS: Final = re.compile(rb"calls=([0-9]{1,18}) ")
 _DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
 # A patch chooses what its program writes, and must not keep the worker busy. Real loops have far less.
 _MOST_LOOP_BYTES: Final = 16 << 20
@@ -43,7 +47,24 @@ class FunctionCount(NamedTuple):
 class _Part:
     own: Counter[bytes] = field(default_factory=Counter)  # instructions by the number of the function
     calls: defaultdict[bytes, Counter[bytes]] = field(default_factory=lambda: defaultdict(Counter))  # of, by
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A loop's costs by group of columns, its calls by (callee, caller), and each function's object."""
+
+    parts: tuple[_Part, ...]
+    called: Counter[tuple[bytes, bytes]] = field(default_factory=Counter)
     objects: dict[bytes, bytes] = field(default_factory=dict)
+    names: dict[bytes, str] = field(default_factory=dict)
+    libraries: set[bytes] = field(default_factory=set)
+
+    def by_function(self, part: _Part) -> dict[str, float]:
+        """Add the costs of a part up by function of the program, libraries' costs by their callers."""
+        found = defaultdict[str, float](float)
+        for (by, _), cost in _folded(part, self.libraries).items():
+            found[self.names[by]] += cost
+        return found
 
 
 def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
@@ -52,23 +73,8 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
     Raises:
         BadResults: the loop is incomplete or too large, or the functions do not add up to it.
     """
-    _, _, loop = dumps.rpartition(LOOP_ENDS)
-    body, _, total = loop.partition(b"\ntotals: ")
-    if len(body) > _MOST_LOOP_BYTES:
-        raise BadResults(f"the last timed loop has more than {_MOST_LOOP_BYTES >> 20} MiB")
-    part = _read(body)
-    if max(len(part.objects), sum(map(len, part.calls.values()))) > _MOST_READ:
-        raise BadResults(f"the last timed loop has more than {_MOST_READ} functions or calls")
-    if total.split(b"\n", 1)[0] != str(part.own.total()).encode():
-        raise BadResults("the functions of the last timed loop do not add up to its instructions")
-    used = {b"fn": set(part.objects), b"ob": set(part.objects.values())}
-    # Earlier parts can name millions of others.
-    known = {(it[1], it[2]): it[3] for it in _NAMED.finditer(dumps) if it[2] in used[it[1]]}
-    paths = {of: known.get((b"ob", of), b"") for of in used[b"ob"]}
-    foreign = {of for of, path in paths.items() if _is_library(path[:LINE_BYTES], path[-LINE_BYTES:])}
-    files = {of: file_name(path) for of, path in paths.items()}
-    names = {n: function_name(known.get((b"fn", n), b""), files[of]) for n, of in part.objects.items()}
-    libraries = {number for number, of in part.objects.items() if of in foreign}
+    loop = _last_loop(dumps, ((0,),))
+    (part,), names, libraries = loop.parts, loop.names, loop.libraries
     spent, largest = Counter[tuple[str, str]](), dict[str, bytes]()
     for (by, of), cost in sorted(_folded(part, libraries).items(), key=lambda item: -item[1]):
         spent[names[by], names[of] if of else ""] += round(cost)
@@ -86,31 +92,92 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
     return tuple(kept)
 
 
+def by_function(
+    dumps: bytes, columns: Sequence[Sequence[int]], callees: Sequence[frozenset[str]]
+) -> tuple[tuple[dict[str, float], ...], dict[str, float]]:
+    """Divide the last timed loop's costs by the functions of the program.
+
+    Args:
+        dumps: as of :func:`functions`.
+        columns: groups of columns; those of a group are added up.
+        callees: groups of functions whose calls by others are counted, for the function that makes them.
+
+    Returns:
+        The costs for each group of columns, then the calls for each group of callees; and the calls of each
+        function of the program.
+
+    Raises:
+        BadResults: as :func:`functions`.
+    """
+    loop = _last_loop(dumps, ((0,), *columns))
+    found, instructions = [loop.by_function(part) for part in loop.parts[1:]], loop.parts[0]
+    for group in callees:
+        made = Counter[bytes]()
+        for (of, by), number in loop.called.items():
+            if loop.names[of] in group and loop.names[by] not in group:
+                made[by] += number
+        found.append(loop.by_function(_Part(made, instructions.calls)))
+    calls = defaultdict[str, float](float)
+    for (of, by), number in loop.called.items():
+        if of not in loop.libraries and loop.names[of] != loop.names[by]:
+            calls[loop.names[of]] += number
+    return tuple(found), calls
+
+
+def _last_loop(dumps: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
+    _, _, loop = dumps.rpartition(LOOP_ENDS)
+    body, _, total = loop.partition(b"\ntotals: ")
+    if len(body) > _MOST_LOOP_BYTES:
+        raise BadResults(f"the last timed loop has more than {_MOST_LOOP_BYTES >> 20} MiB")
+    found = _read(body, columns)
+    part = found.parts[0]
+    if max(len(found.objects), sum(map(len, part.calls.values()))) > _MOST_READ:
+        raise BadResults(f"the last timed loop has more than {_MOST_READ} functions or calls")
+    if total.split(b"\n", 1)[0].split(b" ")[0] != str(part.own.total()).encode():
+        raise BadResults("the functions of the last timed loop do not add up to its instructions")
+    used = {b"fn": set(found.objects), b"ob": set(found.objects.values())}
+    # Earlier parts can name millions of others.
+    known = {(it[1], it[2]): it[3] for it in _NAMED.finditer(dumps) if it[2] in used[it[1]]}
+    paths = {of: known.get((b"ob", of), b"") for of in used[b"ob"]}
+    foreign = {of for of, path in paths.items() if _is_library(path[:LINE_BYTES], path[-LINE_BYTES:])}
+    files = {of: file_name(path) for of, path in paths.items()}
+    found.names = {n: function_name(known.get((b"fn", n), b""), files[of]) for n, of in found.objects.items()}
+    found.libraries = {number for number, of in found.objects.items() if of in foreign}
+    return found
+
+
 def _is_library(begin: bytes, end: bytes) -> bool:
     """Return whether a path is of a shared object that the build did not make."""
     return b".so" in end.rpartition(b"/")[2] and not begin.startswith((b"/build/", b"/src/"))
 
 
-def _read(body: bytes) -> _Part:
-    part, at, is_call, is_new = _Part(), dict.fromkeys((b"fn", b"ob", b"cfn", b"cob"), b""), False, False
+def _read(body: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
+    loop = _Loop(tuple(_Part() for _ in columns))
+    at, is_call, calls = dict.fromkeys((b"fn", b"ob", b"cfn", b"cob"), b""), False, 0
     for line in body.split(b"\n"):
         if place := _PLACE.match(line):
             at[place[1]] = place[2]
             if place[1] == b"fn":
-                part.objects[place[2]] = at[b"ob"]
+                loop.objects[place[2]] = at[b"ob"]
         elif line.startswith(b"calls="):
             # A call that began before the loop has no number of calls, but the costs of all that it calls.
-            is_call, is_new = True, not line.startswith(b"calls=0 ")
-            part.objects[at[b"cfn"]] = at[b"cob"] or at[b"ob"]
+            is_call, calls = True, int(found[1]) if (found := _CALLS.match(line)) else 1
+            loop.objects[at[b"cfn"]] = at[b"cob"] or at[b"ob"]
             at[b"cob"] = b""
         elif cost := _COST.fullmatch(line):
-            part.objects.setdefault(at[b"fn"], at[b"ob"])
-            if not is_call:
-                part.own[at[b"fn"]] += int(cost[1] or 0)
-            elif is_new:
-                part.calls[at[b"cfn"]][at[b"fn"]] += int(cost[1] or 0)
+            loop.objects.setdefault(at[b"fn"], at[b"ob"])
+            costs = [int(each) for each in (cost[1] or b"").split()]
+            if is_call and calls:
+                loop.called[at[b"cfn"], at[b"fn"]] += calls
+            for part, chosen in zip(loop.parts, columns, strict=True):
+                # Callgrind leaves out the zeros at the end of a line.
+                sum_of = sum(costs[column] for column in chosen if column < len(costs))
+                if not is_call:
+                    part.own[at[b"fn"]] += sum_of
+                elif calls:
+                    part.calls[at[b"cfn"]][at[b"fn"]] += sum_of
             is_call = False
-    return part
+    return loop
 
 
 def _folded(part: _Part, libraries: set[bytes]) -> dict[tuple[bytes, bytes], float]:

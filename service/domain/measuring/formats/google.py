@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.domain.measuring.callgrind import LOGGING, OPTIONS
+from service.domain.measuring.callgrind import EVENT_OPTIONS, LOGGING, OPTIONS
 from service.domain.measuring.formats.program import (
     MAX_LISTED,
     OUT,
@@ -36,10 +36,6 @@ _NO_MATCH: Final = "Failed to match any benchmarks"
 # Standard output is discarded: a program may flood it, and the results come in a file.
 _MEASURE: Final = f'exec "$@" --benchmark_out="{OUT}/{RESULT}" >/dev/null'
 _DUMPS: Final = "callgrind.out"
-_COUNT: Final = (
-    f"exec valgrind -q --vgdb=no {' '.join(map(shlex.quote, OPTIONS))}"
-    f' --callgrind-out-file="{OUT}/{_DUMPS}" "$@" >/dev/null'
-)
 # A tenth of the last trial's minimum time is longer than Valgrind needs to translate.
 _COUNTED: Final = Repetitions(1, 0.2)
 
@@ -71,8 +67,10 @@ class GoogleBenchmark(ProgramFormat):
         return output.file
 
     @override
-    def count(self, suite: Suite, name: str) -> Invocation:
-        counted = start(suite, _COUNT, (*_flags((name,), _COUNTED), *LOGGING))
+    def count(self, suite: Suite, name: str, *, has_events: bool = False) -> Invocation:
+        options = shlex.join((*OPTIONS, *(EVENT_OPTIONS if has_events else ())))
+        line = f'exec valgrind -q --vgdb=no {options} --callgrind-out-file="{OUT}/{_DUMPS}" "$@" >/dev/null'
+        counted = start(suite, line, (*_flags((name,), _COUNTED), *LOGGING))
         # Lazy binding would cost the first iteration extra instructions.
         return replace(counted, env={"LD_BIND_NOW": "1"}, file=_DUMPS)
 

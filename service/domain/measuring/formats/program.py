@@ -117,9 +117,19 @@ class ProgramFormat(ABC):
             NotMeasured: they cannot be read, or the program failed without a failed benchmark.
         """
 
-    def count(self, suite: Suite, name: str) -> Invocation:
-        """Run one benchmark under Valgrind, for its dumps. Raises NotMeasured if it finds no timed loops."""
-        raise NotMeasured(f"instructions of {suite.name} cannot be counted: {name}")
+    def count(self, suite: Suite, name: str, *, has_events: bool = False) -> Invocation:
+        """Run one benchmark under Valgrind, for its dumps.
+
+        Args:
+            suite: its program is run.
+            name: of the benchmark.
+            has_events: whether misses, system calls and atomic operations are counted beside instructions.
+
+        Raises:
+            NotMeasured: Valgrind finds no timed loops in such programs.
+        """
+        what = "events" if has_events else "instructions"
+        raise NotMeasured(f"{what} of {suite.name} cannot be counted: {name}")
 
 
 def start(suite: Suite, line: str, flags: Iterable[str], limits: Limits | None = None) -> Invocation:
