@@ -85,9 +85,9 @@ def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | 
         return None
     if not base.functions or not patch.functions:
         return None
-    was = _renamed(base, patch)
-    known = {**_own(base), **was}
-    new = {n: by for n, (by, _) in _own(patch).items() if n not in known and not _unseen(base)}
+    was = renamed(base, patch)
+    known = {**own(base), **was}
+    new = {n: by for n, (by, _) in own(patch).items() if n not in known and not _unseen(base)}
     found = []
     for name, parts in _shares(base, patch, was, whole).items():
         share = sum(parts.values())
@@ -101,13 +101,13 @@ def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | 
 
 def _shares(base: Counted, patch: Counted, was: dict[str, str], whole: float) -> dict[str, dict[str, float]]:
     """Map each function, under the patch's name, to its growth: its own under ``""``, else by library."""
-    renamed = {old: new for new, old in was.items()}
+    old_names = {old: new for new, old in was.items()}
     rates: list[dict[tuple[str, str], float]] = []
     for side in (base, patch):
         iterations = side.launches[-1][-1].iterations
         rates.append(defaultdict(float))
         for each in side.functions:
-            name = renamed.get(each.name, each.name) if side is base else each.name
+            name = old_names.get(each.name, each.name) if side is base else each.name
             rates[-1][name, each.library] += each.instructions / iterations
     before, after = rates
     shares: dict[str, dict[str, float]] = defaultdict(dict)
@@ -128,17 +128,17 @@ def _unseen(side: Counted) -> float:
     """
     last, kept = side.launches[-1][-1], [each.instructions for each in side.functions]
     missing = last.instructions - sum(kept) - len(kept)
-    return max(0, min(missing, *kept)) / last.iterations
+    return max(0, min([missing, *kept])) / last.iterations
 
 
-def _renamed(base: Counted, patch: Counted) -> dict[str, str]:
+def renamed(base: Counted, patch: Counted) -> dict[str, str]:
     """Map functions that only the patch has to what they were probably called in the parent.
 
     Lists that were cut do not show which side has a function.
     """
     if _unseen(base) or _unseen(patch):
         return {}
-    old, new = _own(base), _own(patch)
+    old, new = own(base), own(patch)
     gone = {name: of for name, of in old.items() if name not in new}
     found: dict[str, str] = {}
     for name, (caller, rate) in new.items():
@@ -153,7 +153,7 @@ def _renamed(base: Counted, patch: Counted) -> dict[str, str]:
     return found
 
 
-def _own(side: Counted) -> dict[str, tuple[str, float]]:
+def own(side: Counted) -> dict[str, tuple[str, float]]:
     """Map functions to their callers and their own instructions per iteration, the largest first."""
     iterations = side.launches[-1][-1].iterations
     return {

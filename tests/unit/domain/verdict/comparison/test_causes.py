@@ -1,0 +1,166 @@
+"""Kinds of causes, from reduced dumps of toy.cpp beside them (each built with one cause) and by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from service.domain.measuring.callgrind import Counted, Trial
+from service.domain.measuring.callgrind_events import Event, LoopEvents, loop_events
+from service.domain.measuring.callgrind_functions import FunctionCount
+from service.domain.values.errors import BadResults
+from service.domain.verdict.comparison.causes import Explanation, Kind, causes
+from service.domain.wording.counted_causes import explanation
+
+SAMPLES = Path(__file__).parents[4] / "samples" / "callgrind" / "events"
+HEADER = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim Ge sysCount sysTime"
+BASE_RATE = 1000.0
+
+
+def recorded(cause: str) -> LoopEvents:
+    dumps, log = ((SAMPLES / f"{cause}.{end}").read_bytes() for end in ("out", "log"))
+    return loop_events(dumps, log, "BM_Toy")
+
+
+def loop(functions: dict[str, tuple[float, str]] | None = None, **events: float) -> LoopEvents:
+    """A loop of one iteration in ``work``; functions are their own instructions and callers."""
+    rates = {event: events.get(event.name.lower(), 0.0) for event in Event}
+    rates[Event.INSTRUCTIONS] = rates[Event.INSTRUCTIONS] or BASE_RATE
+    counts = [FunctionCount(name, int(ir), "", by) for name, (ir, by) in (functions or {}).items()]
+    total = sum(each.instructions for each in counts)
+    counted = Counted(((Trial(1, total),),), functions=tuple(counts))
+    calls = dict.fromkeys(functions or (), 50.0)
+    divided = {event: {"work": rate} if rate else {} for event, rate in rates.items()}
+    return LoopEvents(rates, divided, calls, counted)
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind", "function", "base", "patch"),
+    [
+        ("sys", Kind.SYSTEM_CALLS, "middle", 0, 1),
+        ("alloc", Kind.ALLOCATIONS, "middle", 0, 4),
+        ("lock", Kind.LOCKS, "middle", 0, 4),
+        ("atomic", Kind.ATOMICS, "middle", 0, 8),
+        ("inline", Kind.INLINING, "step", 0, 64),
+        ("cache", Kind.CACHE_MISSES, "middle", 0, 43.3),
+        ("branch", Kind.BRANCH_MISSES, "middle", 1, 31.8),
+        ("more", Kind.INSTRUCTIONS, "middle", 655, 975),
+    ],
+)
+def test_the_cause_of_a_recorded_program_comes_first(
+    cause: str, kind: Kind, function: str, base: float, patch: float
+) -> None:
+    first, *_ = causes([recorded("base")] * 2, [recorded(cause)] * 2)
+    assert (first.kind, first.function) == (kind, function)
+    assert (first.base, first.patch) == pytest.approx((base, patch), abs=0.1)
+
+
+def test_the_same_program_has_no_cause() -> None:
+    assert causes([recorded("base")] * 2, [recorded("base")] * 2) == ()
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_a_change_without_effect_names_nothing(number: int) -> None:
+    """Counts that differ by chance, or far too little to be the cause."""
+    few = number / 10
+    base = [loop(branch_misses=5.0, l1_misses=3.0 + few), loop(branch_misses=5.0, l1_misses=3.0)]
+    patch = [
+        loop(branch_misses=5.0 + few / 20, l1_misses=3.0 + 2 * few, instructions=BASE_RATE + number / 2),
+        loop(branch_misses=5.0 + few / 20, l1_misses=3.0, instructions=BASE_RATE + number / 2),
+    ]
+    assert causes(base, patch) == ()
+
+
+def test_an_event_whose_launches_disagree_counts_only_if_it_grew_by_far_more() -> None:
+    base = [loop(branch_misses=10.0), loop(branch_misses=12.0)]
+    few = [loop(branch_misses=16.0), loop(branch_misses=17.0)]
+    many = [loop(branch_misses=28.0), loop(branch_misses=29.0)]
+    assert causes(base, few) == ()
+    assert [each.kind for each in causes(base, many)] == [Kind.BRANCH_MISSES]
+
+
+def test_a_kind_far_below_the_largest_growth_is_not_named() -> None:
+    patch = loop(system_calls=1.0, ll_misses=100.0, l1_misses=100.0)
+    assert [each.kind for each in causes([loop()] * 2, [patch] * 2)] == [Kind.CACHE_MISSES]
+
+
+def test_a_renamed_function_is_no_lost_inlining() -> None:
+    base = loop({"main": (500, ""), "old": (500, "main")})
+    patch = loop({"main": (450, ""), "new": (550, "main")}, instructions=BASE_RATE)
+    assert causes([base] * 2, [patch] * 2) == ()
+
+
+def test_a_new_function_whose_caller_does_not_shrink_is_no_lost_inlining() -> None:
+    base, patch = loop({"main": (1000, "")}), loop({"main": (1000, ""), "new": (400, "main")})
+    assert causes([base] * 2, [patch] * 2) == ()
+
+
+def events(totals: str, *lines: str, header: str = HEADER) -> bytes:
+    body = "\n".join(("desc: Trigger: --dump-before=x", f"events: {header}", *lines, f"totals: {totals}", ""))
+    return f"# callgrind format\npart: 1\n{body}".encode()
+
+
+LOG = b"Running b for 10\n"
+
+
+def test_zeros_at_the_end_may_be_missing() -> None:
+    found = loop_events(events("100 0 0 0 20", "ob=(1) /build/b", "fn=(1) f", "1 100 0 0 0 20"), LOG, "b")
+    assert found.rates[Event.L1_MISSES] == 2
+    assert found.functions[Event.L1_MISSES] == {"f": 2}
+    assert found.rates[Event.SYSTEM_CALLS] == 0
+
+
+def test_an_allocation_by_an_allocating_function_is_counted_once() -> None:
+    dumps = events(
+        "30", "ob=(1) /build/b", "fn=(1) f", "1 10", "cob=(2) /lib/libstdc++.so.6",
+        "cfn=(2) operator new(unsigned long)", "calls=40 0", "* 20", "ob=(2)", "fn=(2)", "1 5",
+        "cob=(3) /lib/libc.so.6", "cfn=(3) malloc", "calls=40 0", "* 15", "ob=(3)", "fn=(3)", "1 15",
+    )  # fmt: skip
+    found = loop_events(dumps, LOG, "b")
+    assert (found.rates[Event.ALLOCATIONS], found.functions[Event.ALLOCATIONS]) == (4, {"f": 4})
+
+
+@pytest.mark.parametrize(
+    "dumps",
+    [
+        events("100", "fn=(1) f", "1 100", header="Ir"),
+        events("100", "fn=(1) f", "1 99"),
+        events("100" + 16 * " 1", "fn=(1) f", "1 100"),
+        events(f"{'9' * 40}", "fn=(1) f", "1 100"),
+        events("100", "fn=(1) f", "1 100") + events("1", header="Ir Dr"),
+    ],
+    ids=["only instructions", "does not add up", "too many columns", "huge", "other events later"],
+)
+def test_hostile_dumps_are_refused(dumps: bytes) -> None:
+    with pytest.raises(BadResults):
+        loop_events(dumps, LOG, "b")
+
+
+def test_sentences_say_what_grew_and_where() -> None:
+    base, patch = loop(branch_misses=12.1), loop(branch_misses=15.9)
+    found = Explanation("HashLookup", causes([base] * 2, [patch] * 2))
+    assert explanation(found) == (
+        "HashLookup: 31.4 % more branch misses (12.1 → 15.9 per iteration), in work"
+    )
+    (lost,) = causes([recorded("base")] * 2, [recorded("inline")] * 2)
+    assert explanation(Explanation("b", (lost,))) == (
+        "b: lost inlining: step is a function of its own (calls 0 → 64 per iteration)"
+    )
+    new = lost._replace(kind=Kind.LOCKS, patch=1234.5)
+    assert explanation(Explanation("b", (new,))) == "b: new locks (0 → 1,234 per iteration), in step"
+    many = explanation(Explanation("b", (new._replace(base=10.0),)))
+    assert many == "b: 123 times as many locks (10 → 1,234 per iteration), in step"
+    nothing = "not explained: the same instructions, misses, branches, calls"
+    assert explanation(Explanation("b")) == f"b: {nothing}"
+    assert explanation(Explanation("b", why="no time")) == "b: not explained: no time"
+
+
+def test_functions_keep_their_growth_under_a_new_name() -> None:
+    counted = loop({"main": (500, ""), "old": (500, "main")})
+    base = replace(counted, functions={**counted.functions, Event.INSTRUCTIONS: {"main": 500, "old": 500}})
+    patch = loop({"main": (900, ""), "new": (510, "main")}, instructions=1410)
+    patch = replace(patch, functions={**patch.functions, Event.INSTRUCTIONS: {"main": 900, "new": 510}})
+    (first,) = causes([base] * 2, [patch] * 2)
+    assert (first.kind, first.function) == (Kind.INSTRUCTIONS, "main")
