@@ -20,11 +20,13 @@ from service.domain.wording.build_causes import (
     side_failed,
     too_few_cpus,
 )
+from service.domain.wording.counted_causes import explanation
 from service.domain.wording.failures import tests_too_short
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.confirm_layout import confirm_layout
 from service.steps.measuring.control import measure_control
 from service.steps.measuring.course import Course
+from service.steps.measuring.explain_slower import explain_slower
 from service.steps.measuring.find_identical_programs import find_identical_programs
 from service.steps.measuring.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.measuring.measure import measure
@@ -110,7 +112,12 @@ def _confirm(
     incomplete = measure_control(session, measured, confirmed)
     if spent := round(session.host.clock() - begun, 3):
         seconds["control"] = spent
+    begun = session.host.clock()
+    why = explain_slower(session, measured.listings)
+    if why:
+        seconds["why"] = round(session.host.clock() - begun, 3)
     causes = (
+        *map(explanation, why),
         *confirmed.causes,
         *incomplete,
         *second.causes,
@@ -124,6 +131,7 @@ def _confirm(
         pairs=measured.pairs,
         is_parent_lost=measured.parent_failed is not None,
         is_used_up_by_patch=measured.is_used_up_by_patch,
+        why=tuple(each.to_mapping() for each in why),
     )
 
 

@@ -94,6 +94,12 @@ MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
     help="Do not judge: build, list the benchmarks, measure one pair, and print how long a launch takes and "
     "how many pairs fit into the machine time.",
 )
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Say what grew in each slower benchmark: system calls, allocations, locks, cache misses, branch "
+    "misses or instructions, and in which function. Needs Valgrind, and a minute at most.",
+)
 @click.option("--seed", help="Repeat the random choices of an earlier call, which printed this seed.")
 @click.option(
     "--no-sandbox",
@@ -115,6 +121,7 @@ def command(
     seed: str | None,
     *,
     as_list: bool,
+    why: bool,
     no_sandbox: bool,
     as_json: bool,
 ) -> None:
@@ -131,10 +138,7 @@ def command(
     runs; 3: no verdict, because nothing could be measured or the vote would be withheld; 130: interrupted,
     after the verdicts reached by then.
     """
-    if pattern == "":
-        raise click.UsageError("--filter is empty, and would choose nothing: leave it out to measure all")
-    if as_list and pairs:
-        raise click.UsageError("--list measures one pair: leave out --pairs")
+    _check_options(pattern, pairs, as_list=as_list, why=why)
     asked = Asked(pattern or "", pairs, minutes)
     commits = open_commits(repo, base, patch, is_sandboxed=not no_sandbox)
     jobs, not_built, workspace = _choose_jobs(commits, job_name, project_file, asked, as_list=as_list)
@@ -142,7 +146,7 @@ def command(
         click.echo("correct the file; `--project-file FILE` tries it before you commit it", err=True)
         ctx.exit(EXIT_USAGE)
     seed = seed or secrets.token_hex(8)
-    call = _Call(commits, asked, seed, list_benchmarks if as_list else gate, workspace)
+    call = _Call(commits, asked, seed, list_benchmarks if as_list else gate, workspace, why)
     results = [JobResult(verdict) for verdict in not_built]
     for each in results:
         each.show(as_json=as_json)
@@ -153,7 +157,7 @@ def command(
         ctx.exit(EXIT_USAGE)
     if as_json:
         options = {"job": job_name, "project_file": project_file, "filter": pattern}
-        request = commits.to_mapping() | options | {"pairs": pairs, "minutes": minutes}
+        request = commits.to_mapping() | options | {"pairs": pairs, "minutes": minutes, "why": why}
         more = {"seed": call.seed, "asked": request, "interrupted": call.is_interrupted}
         click.echo(results_to_json(results, **more))
     elif jobs and not as_list:
@@ -164,11 +168,20 @@ def command(
     ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts if verdict.is_chosen]))
 
 
+def _check_options(pattern: str | None, pairs: int | None, *, as_list: bool, why: bool) -> None:
+    if pattern == "":
+        raise click.UsageError("--filter is empty, and would choose nothing: leave it out to measure all")
+    if as_list and pairs:
+        raise click.UsageError("--list measures one pair: leave out --pairs")
+    if as_list and why:
+        raise click.UsageError("--list judges nothing: leave out --why")
+
+
 @dataclass(slots=True)
 class _Call:
     """One call: the commits that it compares, what it does with their builds, and the other repositories.
 
-    ``is_interrupted``: a person ended it early.
+    ``is_explained``: slower benchmarks are explained. ``is_interrupted``: a person ended it early.
     """
 
     commits: Commits
@@ -176,6 +189,7 @@ class _Call:
     seed: str
     execute: Callable[[BuildSpec, LocalBuild, BuildHost, Progress], LocalVerdict | ListedJob]
     workspace: Workspace | None
+    is_explained: bool
     is_interrupted: bool = False
 
     def results(self, jobs: Sequence[Job]) -> Iterator[JobResult]:
@@ -196,7 +210,7 @@ class _Call:
         commits = self.commits
         sides = (commits.base_commit, commits.patch_commit)
         spec = as_asked(local_spec(commits.source, commits.project, *sides, job, comparing), self.asked)
-        spec = replace(spec, workspace=self.workspace if job.builds else None)
+        spec = replace(spec, workspace=self.workspace if job.builds else None, is_explained=self.is_explained)
         if self.execute is list_benchmarks:
             spec = listing_spec(spec)
         build = LocalBuild(spec, self.seed, commits.home / "binaries")

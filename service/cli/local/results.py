@@ -57,6 +57,7 @@ class JobResult:
             "job": self.found.job,
             "outcome": self.found.end.outcome if self.is_chosen else None,
             "causes": list(self.found.end.causes),
+            "why": list(self.found.why),
             "seconds": dict(self.found.seconds),
             "log": log,
         }

@@ -80,7 +80,15 @@ class MorePairs:
 
 
 NO_COMMANDS: Final = Commands()
-_ONLY_IF_SET: Final = ("is_renaming", "filter", "is_time_asked", "workspace", "conflict", "path_owners")
+_ONLY_IF_SET: Final = (
+    "is_renaming",
+    "filter",
+    "is_time_asked",
+    "workspace",
+    "conflict",
+    "path_owners",
+    "is_explained",
+)
 LOCAL: Final = "local"
 """The instance of a build on a developer's machine."""
 
@@ -103,6 +111,7 @@ class BuildSpec:
         is_time_asked: a person chose the machine time of a local gate.
         workspace: all repositories of a project that has several, at the commits of the planning.
         conflict: the head of the branch if the patch set conflicts with it, which withholds a +1.
+        is_explained: a local gate says what was counted of slower benchmarks.
         path_owners: of a merged commit, the addresses of the job's ``path_owners`` whose files it changed.
     """
 
@@ -124,6 +133,7 @@ class BuildSpec:
     workspace: Workspace | None = None
     conflict: str = ""
     path_owners: tuple[str, ...] = ()
+    is_explained: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -217,6 +227,7 @@ class BuildSpec:
             workspace=Workspace.from_mapping(found["workspace"]) if found.get("workspace") else None,
             conflict=found.get("conflict", ""),
             path_owners=tuple(found.get("path_owners", ())),
+            is_explained=found.get("is_explained", False),
         )
 
 

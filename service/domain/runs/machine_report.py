@@ -49,7 +49,8 @@ class MachineReport:
     file and a line of the patch's side. ``is_parent_lost`` and ``is_used_up_by_patch`` are those of
     :class:`~service.domain.runs.build_outcome.Circumstances`; ``failures``, ``is_cut`` and ``cleared`` those
     of :class:`BuildEnd`. ``tests`` is the artifact with the test cases; empty if the kind has none.
-    ``retried`` names the tests that failed and then passed on a retry.
+    ``retried`` names the tests that failed and then passed on a retry. ``why`` has the explanations of slower
+    benchmarks, for the JSON of a local gate.
     """
 
     outcome: Outcome | None = None
@@ -65,6 +66,7 @@ class MachineReport:
     tests: str = ""
     retried: tuple[str, ...] = ()
     cleared: tuple[Failure, ...] = ()
+    why: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def circumstances(self) -> Circumstances:
@@ -93,4 +95,5 @@ class MachineReport:
             tests=str(found.get("tests", "")),
             retried=tuple(found.get("retried", ())),
             cleared=failures_from(found.get("cleared"))[0],
+            why=tuple(found.get("why", ())),
         )

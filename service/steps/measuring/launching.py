@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.sandbox_command import Command, Mount
 from service.domain.machines.environment import load_between
 from service.domain.measuring.callgrind import trials
+from service.domain.measuring.callgrind_events import loop_events
 from service.domain.measuring.callgrind_functions import functions
 from service.domain.measuring.formats.program import (
     RESULT,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.sandbox_command import Completed
     from service.domain.measuring.callgrind import Trial
+    from service.domain.measuring.callgrind_events import LoopEvents
     from service.domain.measuring.callgrind_functions import FunctionCount
     from service.domain.measuring.formats.program import ForeignProgram, Invocation, Listed
     from service.domain.measuring.formats.reader import GBenchRun
@@ -215,14 +217,26 @@ class Launcher:
             SideFailed: the program or Valgrind did not end well, or left no dumps.
             BadResults: the dumps cannot be read.
         """
-        limited = replace(suite, timeout=min(suite.timeout, seconds))
-        (own,) = self._own_names(suite, side, (benchmark,))
-        cpus = cpus_for(self.session.host, suite, (benchmark,))
-        output = self._run(limited, side, format_of(suite).count(limited, own), cpus)
+        output, own = self._count(suite, side, benchmark, seconds)
         loops = trials(output.file, output.log, own)
         with suppress(BadResults):  # the counts do not need them
             return loops, functions(output.file)
         return loops, ()
+
+    def count_events(self, suite: Suite, side: Side, benchmark: str, seconds: float) -> LoopEvents:
+        """Count the events of the last timed loop of one benchmark; limits and errors as :meth:`count`."""
+        output, own = self._count(suite, side, benchmark, seconds, has_events=True)
+        return loop_events(output.file, output.log, own)
+
+    def _count(
+        self, suite: Suite, side: Side, benchmark: str, seconds: float, *, has_events: bool = False
+    ) -> tuple[Output, str]:
+        """Run a benchmark under Valgrind; return its output, and the benchmark's name on this side."""
+        limited = replace(suite, timeout=min(suite.timeout, seconds))
+        (own,) = self._own_names(suite, side, (benchmark,))
+        cpus = cpus_for(self.session.host, suite, (benchmark,))
+        invocation = format_of(suite).count(limited, own, has_events=has_events)
+        return self._run(limited, side, invocation, cpus), own
 
     def _listing(self, suite: Suite) -> Listing:
         known = (each for each in self.listings if each.suite == suite.name)

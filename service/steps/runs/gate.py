@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from service.domain.building.spec import LOCAL, BuildSpec, MorePairs, Revision
 from service.domain.project.own_renames import with_own_renames
@@ -77,6 +77,7 @@ class LocalVerdict:
 
     ``end`` says what the comparisons mean. ``seconds`` is the duration of each phase. ``errors`` are those
     of a compiler in the patch. ``is_chosen``: a benchmark of the job fits the filter that was asked for.
+    ``why`` has the explanations that were asked for, as JSON.
     """
 
     job: str
@@ -85,6 +86,7 @@ class LocalVerdict:
     seconds: Mapping[str, float]
     errors: tuple[Finding, ...] = ()
     is_chosen: bool = True
+    why: tuple[Mapping[str, Any], ...] = ()
 
 
 def find_project_file(source: Source, project: str, revisions: Mapping[str, str]) -> tuple[str, str]:
@@ -208,7 +210,7 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     unused = () if spec.filter else unused_notes(spec.job, found.listings)
     notes = (*requested, *measured_notes(found.notes), *unused, WITHOUT_HISTORY)
     end = BuildEnd(found.judgement.outcome, (*causes, *notes))
-    return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)
+    return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds, why=report.why)
 
 
 def verdict_so_far(spec: BuildSpec, build: LocalClaimed) -> LocalVerdict | None:

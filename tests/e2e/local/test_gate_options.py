@@ -100,6 +100,7 @@ def test_json_has_the_requested_options(project: TinyProject) -> None:
         "filter": "BM_W*k",
         "pairs": 14,
         "minutes": 2,
+        "why": False,
     }
 
 

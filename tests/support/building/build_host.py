@@ -96,7 +96,8 @@ class MemorySandbox:
         if "valgrind" in command.argv[2]:
             self.before_count(program)
             self.counted.append(flags["benchmark_filter"])
-            return _count(program, flags, output.with_name("callgrind.out"), log)
+            of = _count_events if "cache-sim" in command.argv[2] else _count
+            return of(program, flags, output.with_name("callgrind.out"), log)
         if "BENCHGATE_PAD" not in command.env:
             self.warm_ups.append((program, flags["benchmark_filter"]))
             return _rehearse(program, flags, output)
@@ -203,6 +204,24 @@ def _count(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | 
         parts += ["desc: Trigger: --dump-before=…", *body, f"totals: {total}"]
     dumps.write_text("\n".join(parts))
     return Completed(0, 1.0)
+
+
+def _count_events(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | None) -> Completed:
+    """As :func:`_count`, with the code's ``events`` per iteration; the rest of them are none."""
+    done = _count(program, flags, dumps, log)
+    if not done.is_success:
+        return done
+    columns = "Ir I1mr D1mr D1mw ILmr DLmr DLmw Bcm Bim sysCount Ge"
+    rates = json.loads(program).get("events", {})
+    lines, number = [], 1
+    for line in dumps.read_text().splitlines():
+        more = "".join(f" {number * rates.get(name, 0)}" for name in columns.split()[1:])
+        is_cost = line.startswith(("1 ", "totals: "))
+        lines.append(f"{line}{more}" if is_cost else line.replace("events: Ir", f"events: {columns}"))
+        if line.startswith("totals: "):
+            number = 10**6
+    dumps.write_text("\n".join(lines))
+    return done
 
 
 def _chosen(program: str, pattern: str) -> list[str]:

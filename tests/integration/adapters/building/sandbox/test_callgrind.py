@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
+from service.domain.measuring.callgrind_events import Event
 from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.values.identity import Side
+from service.domain.verdict.comparison.causes import Kind, causes
 from service.domain.verdict.comparison.grown_functions import grown
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share, compare_counts
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
@@ -203,3 +205,22 @@ def test_a_wrapper_script_is_a_reason_and_not_a_failure(tmp_path: Path) -> None:
     (reason,) = row.reasons
     assert reason.kind is ReasonKind.NOT_COUNTED
     assert str(reason.facts[0]).startswith("base: no timed loop was found")
+
+
+def test_events_of_a_real_launch_name_the_kind_of_cause(tmp_path: Path) -> None:
+    trees = {Side.BASE: built(tmp_path / "base", 0), Side.PATCH: built(tmp_path / "patch", 5)}
+    (tmp_path / "scratch").mkdir()
+    host = memory_host(MemorySource(), MemorySandbox(), tmp_path / "scratch")
+    launcher = Launcher(session_of(replace(host, sandbox=BubblewrapSandbox()), JOB), trees)
+    suite = launcher.suites["knob"]
+    base, patch = (
+        [launcher.count_events(suite, side, "BM_Tiny", 60.0) for _ in range(2)]
+        for side in (Side.BASE, Side.PATCH)
+    )
+    (found,) = causes(base, patch)
+    assert found.kind is Kind.INSTRUCTIONS
+    assert found.function.startswith("(anonymous namespace)::")
+    assert found.patch / found.base == pytest.approx(1.05, abs=0.005)
+    assert causes(base, base) == ()
+    allocating = launcher.count_events(suite, Side.BASE, "BM_Allocating", 60.0)
+    assert allocating.rates[Event.ALLOCATIONS] == pytest.approx(1.0, abs=0.01)

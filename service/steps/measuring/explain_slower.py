@@ -1,0 +1,75 @@
+"""Count what an iteration costs, of the benchmarks that a local gate found slower."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from service.domain.measuring.launch_order import threads_of
+from service.domain.runs.judge_build import judge_measured
+from service.domain.values.errors import BadResults, CommandFailed, OutOfTime
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.causes import Explanation, causes
+from service.domain.verdict.comparison.instruction_counts import LAUNCHES
+from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.build_causes import SEVERAL_THREADS
+from service.domain.wording.counted_causes import NOT_REACHED
+from service.steps.building.build_sides import built_tree
+from service.steps.measuring.launching import Launcher, SideFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.measuring.listing import Listing
+    from service.steps.building.session import BuildSession
+
+BUDGET: Final = 60.0  # seconds for all benchmarks, in addition to the machine time
+
+
+def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[Explanation, ...]:
+    """Count events of each benchmark that is slower by its time, the worst first, for a minute at most.
+
+    The launches come after all pairs, and change no verdict. A failure becomes a reason beside a benchmark.
+    """
+    spec = session.spec
+    if not (spec.is_local and spec.is_explained and spec.base):
+        return ()
+    rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
+    slower = [row for row in rows if row.verdict is Verdict.SLOWER and row.row.metric.is_speed]
+    slower.sort(key=lambda row: -row.worsening)
+    chosen = tuple(dict.fromkeys((row.row.suite, row.row.benchmark) for row in slower))
+    if not chosen:
+        return ()
+    found = list[Explanation]()
+    end = session.host.clock() + BUDGET
+    try:
+        with ExitStack() as stack:
+            sides = {Side.BASE: spec.base, Side.PATCH: spec.patch}
+            trees = {side: stack.enter_context(built_tree(session, each)) for side, each in sides.items()}
+            launcher = Launcher(session, trees, tuple(listings))
+            for number, (suite, name) in enumerate(chosen):
+                session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
+                found.append(_explain(launcher, suite, name, end))
+    except (CommandFailed, OutOfTime) as error:
+        found += [Explanation(name, why=str(error)) for _, name in chosen[len(found) :]]
+    return tuple(found)
+
+
+def _explain(launcher: Launcher, suite: str, name: str, end: float) -> Explanation:
+    clock = launcher.session.host.clock
+    if threads_of(name) > 1:
+        return Explanation(name, why=SEVERAL_THREADS)
+    sides = []
+    try:
+        for side in (Side.BASE, Side.PATCH):
+            launches = []
+            for _ in range(LAUNCHES):
+                if (left := end - clock()) <= 0:
+                    return Explanation(name, why=NOT_REACHED)
+                launches.append(launcher.count_events(launcher.suites[suite], side, name, left))
+            sides.append(launches)
+    except SideFailed as error:
+        return Explanation(name, why=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}")
+    except BadResults as error:
+        return Explanation(name, why=str(error))
+    return Explanation(name, causes(*sides))

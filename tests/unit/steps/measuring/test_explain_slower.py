@@ -1,0 +1,136 @@
+"""Explanations of the benchmarks that a local gate found slower."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service.adapters.machines.local_build import LocalBuild
+from service.cli.local.results import JobResult
+from service.domain.building.spec import BuildSpec
+from service.domain.project.project_file import parse_job
+from service.domain.wording.build_causes import SEVERAL_THREADS
+from service.domain.wording.counted_causes import NOT_REACHED
+from service.steps.runs.gate import gate, local_spec
+from tests.support.building.build_host import MemorySandbox, Silence, memory_host
+from tests.support.building.memory_source import CODE, MemorySource
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.steps.runs.gate import LocalVerdict
+
+CONFIG: dict[str, Any] = {
+    "kind": "benchmark",
+    "build": {"compile": "make"},
+    "suites": [{"name": "bench", "program": "build/bench"}],
+    "instructions": "off",
+    "policy": {"machine_time": "10m", "layout": "off"},
+}
+JOB = parse_job("perf", CONFIG)
+TIMES = {"BM_a": 1e-6, "BM_b": 1e-6, "BM_same": 1e-6}
+EVENTS = {"I1mr": 0, "D1mr": 2, "Bcm": 10}
+
+
+def program(factors: dict[str, float] | None = None, **other: Any) -> str:  # noqa: ANN401
+    factors = factors or {}
+    times = {name: value * factors.get(name, 1) for name, value in TIMES.items()}
+    return json.dumps({"benchmarks": times, "instructions": dict.fromkeys(times, 500), **other})
+
+
+SLOWER = {"BM_a": 1.2, "BM_b": 1.5}
+BASE, PATCH = program(events=EVENTS), program(SLOWER, events={**EVENTS, "Bcm": 40})
+
+
+class Desk:
+    """A machine on which a launch under Valgrind takes some seconds."""
+
+    def __init__(self, scratch: Path, base: str = BASE, patch: str = PATCH, counting: float = 1.0) -> None:
+        self.scratch, self.sandbox = scratch, MemorySandbox(seconds=1.0)
+        self.source = MemorySource()
+        self.source.commit("base", None, {CODE: base})
+        self.source.commit("patch", "base", {CODE: patch})
+        self.launched_before = 0
+
+        def count(_: str) -> None:
+            self.sandbox.taken += counting
+            self.launched_before = self.launched_before or len(self.sandbox.launches)
+
+        self.sandbox.before_count = count
+
+    def gate(self, *, why: bool = True) -> LocalVerdict:
+        spec = replace(local_spec(self.source, "kv", "base", "patch", JOB), is_explained=why)
+        build = LocalBuild(spec, "seed", self.scratch / "binaries")
+        return gate(spec, build, memory_host(self.source, self.sandbox, self.scratch), Silence())
+
+
+def test_slower_benchmarks_are_counted_after_the_pairs_the_worst_first(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    found = desk.gate()
+
+    assert desk.sandbox.counted == ["^(BM_b)$"] * 4 + ["^(BM_a)$"] * 4
+    assert desk.launched_before == len(desk.sandbox.launches), "no pair comes later"
+    more = "300 % more branch misses (10 → 40 per iteration), in work"
+    assert [each for each in found.end.causes if "branch" in each] == [f"BM_b: {more}", f"BM_a: {more}"]
+    assert found.seconds["why"] == 8.0
+
+
+def test_json_has_each_cause(tmp_path: Path) -> None:
+    first, _ = JobResult(Desk(tmp_path).gate()).to_mapping()["why"]
+    (cause,) = first["causes"]
+    assert (first["benchmark"], first["why"]) == ("BM_b", "")
+    assert (cause["kind"], cause["function"]) == ("branch misses", "work")
+    assert (cause["base"], cause["patch"]) == pytest.approx((10, 40))
+
+
+def test_nothing_is_counted_unless_it_is_asked_for(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    asked = desk.gate()
+    (tmp_path / "plain").mkdir()
+    plain = Desk(tmp_path / "plain").gate(why=False)
+    assert plain.why == ()
+    assert "why" not in plain.seconds
+    assert asked.comparisons == plain.comparisons
+
+
+def test_nothing_is_counted_if_nothing_is_slower(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, patch=program(events=EVENTS, more=1))
+    assert desk.gate().why == ()
+    assert desk.sandbox.counted == []
+
+
+def test_a_slower_benchmark_with_the_same_counts_is_not_explained(tmp_path: Path) -> None:
+    found = Desk(tmp_path, patch=program(SLOWER, events=EVENTS)).gate()
+    nothing = "not explained: the same instructions, misses, branches, calls"
+    assert f"BM_a: {nothing}" in found.end.causes
+
+
+def test_benchmarks_that_the_minute_does_not_reach_say_so(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, counting=14.0)
+    found = desk.gate()
+    assert len(desk.sandbox.counted) == 5
+    assert [each["why"] for each in found.why] == ["", NOT_REACHED]
+
+
+def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
+    base, patch = (json.dumps({"benchmarks": each}) for each in (TIMES, {**TIMES, "BM_a": 2e-6}))
+    (found,) = Desk(tmp_path, base, patch).gate().why
+    assert found["why"] == "base: exit code 127: sh: 1: exec: valgrind: not found"
+
+
+def test_several_threads_are_not_counted(tmp_path: Path) -> None:
+    base, patch = (json.dumps({"benchmarks": {"BM_a/threads:2": each}}) for each in (1e-6, 2e-6))
+    (found,) = Desk(tmp_path, base, patch).gate().why
+    assert found["why"] == SEVERAL_THREADS
+
+
+def test_a_specification_keeps_the_request() -> None:
+    source = MemorySource()
+    source.commit("base", None, {CODE: BASE})
+    spec = local_spec(source, "kv", "base", "base", JOB)
+    assert "is_explained" not in spec.to_mapping()
+    asked = replace(spec, is_explained=True)
+    assert BuildSpec.from_mapping(asked.to_mapping()).is_explained
