@@ -6,7 +6,7 @@ import json
 import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from service.domain.sources.workspace import Workspace
     from service.domain.trunk.bisection import Bisection, Measured, Suspect
     from service.steps.runs.gate import LocalVerdict
+
+_SHORT: Final = 10  # characters of a commit ID in the name of a log
 
 
 @click.command()
@@ -87,6 +89,8 @@ def command(
     Exit code 0: one commit, confirmed; 2: wrong usage; 3: BAD is not slower, several commits are left, or
     the commit is not confirmed; 130: interrupted.
     """
+    if not benchmark:
+        raise click.UsageError("--benchmark is empty: name the benchmark that got slower")
     commits = open_commits(repo, good, bad, is_sandboxed=not no_sandbox)
     line = first_parent_line(repo, commits.base_commit, commits.patch_commit)
     if not line or line[0].parents[:1] != (commits.base_commit,):
@@ -143,7 +147,7 @@ class _Call:
         build = LocalBuild(spec, f"{self.seed}-{self.compared}", commits.home / "binaries")
         with TerminalProgress() as progress:
             found = gate(spec, build, commits.host, progress)
-        commits.keep_log(self.job.name, build.log)
+        commits.keep_log(f"{self.job.name}-{patch[:_SHORT]}", build.log)
         return found
 
 
@@ -165,6 +169,7 @@ def to_mapping(found: Bisection) -> dict[str, Any]:
     return {
         "found": found.is_found,
         "confirmed": found.is_confirmed,
+        "may_hide": found.may_hide,
         "suspects": [asdict(each) for each in found.suspects],
         "merges": [asdict(each) for each in found.merges],
         "commits": found.commits,

@@ -67,17 +67,19 @@ class Bisection:
         suspects: the commits that are left, oldest first; empty if the slow-down was not reproduced.
         merges: the merges that the search went into, outermost first.
         is_confirmed: the suspects are slower than the commit before them, measured directly.
+        may_hide: a merged side of the suspect could not be compared, so it may have the culprit.
     """
 
     measured: tuple[Measured, ...]
     suspects: tuple[Suspect, ...] = ()
     merges: tuple[Suspect, ...] = ()
     is_confirmed: bool = False
+    may_hide: bool = False
 
     @property
     def is_found(self) -> bool:
         """Return whether one commit is the culprit, and confirmed."""
-        return self.is_confirmed and len(self.suspects) == 1
+        return self.is_confirmed and len(self.suspects) == 1 and not self.may_hide
 
     @property
     def commits(self) -> int:
@@ -122,7 +124,8 @@ def answer_of(found: Comparison | None, whole: float) -> Answer:
         return Answer.NOT_SLOWER
     match found.verdict:
         case Verdict.SLOWER:
-            return Answer.SLOWER
+            # An estimate of less than half may be another, smaller slow-down.
+            return Answer.SLOWER if found.worsening >= _PART * whole else Answer.UNDECIDED
         case Verdict.SAME | Verdict.FASTER:
             return Answer.NOT_SLOWER
         case Verdict.UNDECIDED:

@@ -53,19 +53,19 @@ def conclusion(found: Bisection) -> Iterator[str]:
 
 def _culprit(found: Bisection) -> Iterator[str]:
     (commit,) = found.suspects
-    word = "culprit" if found.is_confirmed else "suspect"
+    word = "culprit" if found.is_found else "suspect"
     yield f"{word}: {named(commit)}, by {plain(commit.author)} on {plain(commit.authored_on)}"
     if commit.is_merge:
-        tips = {each.patch: each.answer for each in found.measured}
-        others = [tips.get(parent) for parent in commit.parents[1:]]
-        if all(answer in {Answer.NOT_SLOWER, None} for answer in others):
-            yield "it is a merge, and none of its parents is slower"
+        if found.may_hide:
+            yield "it is a merge; a merged parent cannot be compared with GOOD, so it may hide the culprit"
         else:
-            yield "it is a merge; a merged parent cannot be built or is undecided, so it may hide the culprit"
+            yield "it is a merge, and none of its parents is slower"
     yield "confirmed: it is slower than its parent" if found.is_confirmed else _unconfirmed(found)
 
 
 def _unconfirmed(found: Bisection) -> str:
+    if not found.suspects[0].parents:
+        return "not confirmed: it has no parent to compare it with"
     return (
         "not confirmed: compared directly with the commit before, the answer is "
         f"{found.measured[-1].answer}; raise `--minutes`, or repeat it with another `--seed`"

@@ -23,7 +23,7 @@ def explanation(found: Explanation) -> str:
     if found.why:
         return f"{name}: not explained: {plain(found.why)}"
     if not found.causes:
-        return f"{name}: not explained: the same instructions, misses, branches, calls"
+        return f"{name}: not explained: nothing that was counted grew for sure"
     return f"{name}: {'; '.join(map(_cause, found.causes[:_SHOWN]))}"
 
 

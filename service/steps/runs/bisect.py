@@ -49,8 +49,8 @@ def bisect(
         merges.append(suspects[0])
         suspects = search.narrow(good, side)
     answer = search.ask(suspects[0].parents[0], suspects[-1].revision) if suspects[0].parents else None
-    is_confirmed = answer is Answer.SLOWER
-    return Bisection(tuple(search.measured), tuple(suspects), tuple(merges), is_confirmed)
+    is_confirmed, may_hide = answer is Answer.SLOWER, len(suspects) == 1 and search.is_side_open
+    return Bisection(tuple(search.measured), tuple(suspects), tuple(merges), is_confirmed, may_hide)
 
 
 @dataclass(slots=True)
@@ -63,9 +63,12 @@ class _Search:
     row: ComparedRow | None = None
     whole: float = 0.0
     measured: list[Measured] = field(default_factory=list)
+    is_side_open: bool = False  # a side of the last merge was not clearly as fast as the good commit
 
     def ask(self, base: str, patch: str) -> Answer:
-        """Compare two commits."""
+        """Compare two commits, unless they were compared before."""
+        if known := [each.answer for each in self.measured if (each.base, each.patch) == (base, patch)]:
+            return known[0]
         verdict = self.compare(base, patch)
         if not (self.measured or verdict.is_chosen):
             raise BadInput(*verdict.end.causes[:1])
@@ -87,10 +90,17 @@ class _Search:
 
     def slow_side(self, good: str, merge: Suspect, line_of: LineOf) -> Sequence[Suspect]:
         """Return the commits that a merge brought, if their tip is slower; else none."""
+        self.is_side_open = False
         for tip in merge.parents[1:]:
             side = line_of(merge.parents[0], tip)
-            if side and self.ask(good, tip) is Answer.SLOWER:
-                return side
+            answer = self.ask(good, tip) if side else Answer.NOT_SLOWER
+            if answer is Answer.SLOWER:
+                # What was slower before the sides parted is not of this merge.
+                fork = side[0].parents[:1]
+                answer = self.ask(good, fork[0]) if fork and fork[0] != good else Answer.NOT_SLOWER
+                if answer is Answer.NOT_SLOWER:
+                    return side
+            self.is_side_open |= answer is not Answer.NOT_SLOWER
         return ()
 
     def _comparison(self, comparisons: Sequence[Comparison]) -> Comparison | None:

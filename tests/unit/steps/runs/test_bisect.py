@@ -138,9 +138,21 @@ def test_a_merge_of_fast_parents_is_the_culprit() -> None:
 def test_a_merge_with_a_side_that_does_not_build_may_hide_the_culprit() -> None:
     history, line = merged(tip_time=120.0)
     history.broken = {"s3"}
-    said = list(conclusion(history.bisect(line)))
-    assert said[0] == "culprit: merge Subject merge, by Ada on 2026-01-02"
+    found = history.bisect(line)
+    said = list(conclusion(found))
+    assert not found.is_found
+    assert said[0] == "suspect: merge Subject merge, by Ada on 2026-01-02"
     assert "may hide the culprit" in said[1]
+
+
+def test_a_side_that_was_slower_before_it_parted_is_not_searched() -> None:
+    history = History(times={"good": 100.0, "old": 120.0})
+    line = history.line([100.0])
+    history.sides["s2"] = history.line([120.0, 120.0], "old", "s")
+    found = history.bisect([*line, history.commit("merge", 120.0, "c1", "s2")])
+    assert names(found) == ["merge"]
+    assert not found.merges
+    assert not found.is_found
 
 
 def test_a_slow_down_that_its_parent_has_too_is_not_confirmed() -> None:
