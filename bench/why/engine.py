@@ -1,0 +1,60 @@
+"""Time two programs of the library, and explain the growth of a benchmark with the service's own steps."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from bench.verdicts.engine import job_of
+from bench.why.scoring import Said
+from service.domain.measuring.listing import Listing
+from service.domain.project.benchmark import Suite
+from service.domain.values.identity import Side
+from service.domain.verdict.comparison.grown_functions import grown
+from service.steps.measuring.count_instructions import count_instructions
+from service.steps.measuring.launching import Launcher
+from service.wiring.build_host import make_build_host
+from tests.support.building.build_host import MemoryClaimed, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_SUITE: Final = "why"
+_PAIRS: Final = 9
+
+
+def slow_down(programs: Mapping[Side, Path], benchmark: str) -> float:
+    """Return the median relative slow-down of pairs of short launches."""
+    return (
+        median(
+            _seconds(programs[Side.PATCH], benchmark) / _seconds(programs[Side.BASE], benchmark)
+            for _ in range(_PAIRS)
+        )
+        - 1
+    )
+
+
+def explain(work: Path, programs: Mapping[Side, Path], benchmark: str) -> Said:
+    """Explain one benchmark: the function that is named first, and the kind of cause."""
+    job = job_of(Suite(_SUITE, "build/why"))
+    trees = {}
+    for side, program in programs.items():
+        trees[side] = work / f"tree-{side:_>5}"
+        (trees[side] / "build").mkdir(parents=True, exist_ok=True)
+        shutil.copy2(program, trees[side] / "build" / "why")
+    host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
+    launcher = Launcher(session_of(host, job, MemoryClaimed(seed="why")), trees)
+    counts = count_instructions(launcher, [Listing(_SUITE, (benchmark,), (benchmark,))])
+    growth = grown(counts, _SUITE, benchmark, 0.01)
+    return Said(growth.functions[0].name, "instructions") if growth else Said()
+
+
+def _seconds(program: Path, benchmark: str) -> float:
+    argv = [str(program), f"--benchmark_filter=^{benchmark}$", "--benchmark_format=json"]
+    argv += ["--benchmark_min_time=0.05"]
+    done = subprocess.run(argv, check=True, capture_output=True)
+    return float(json.loads(done.stdout)["benchmarks"][0]["real_time"])

@@ -1,0 +1,81 @@
+"""Read the planted causes, and lay out the library with one of them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HERE: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A replacement in one file of the library, and what an explanation must say of it.
+
+    ``first`` names the functions of which one must be named first, and ``kinds`` the kinds that are true;
+    both are empty if the replacement changes nothing that a processor does.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    benchmark: str
+    first: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+    def plant(self, text: str) -> str:
+        """Return the file's text with the cause.
+
+        Raises:
+            ValueError: the text does not have the replaced part exactly once.
+        """
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: {self.file} has {self.old!r} {text.count(self.old)} times")
+        return text.replace(self.old, self.new)
+
+
+def read(name: str) -> tuple[Cause, ...]:
+    """Read ``seen`` or ``unseen`` causes."""
+    found = tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
+    return tuple(_cause(each, of) for each, of in found.items())
+
+
+def lay_out(tree: Path, cause: Cause | None = None) -> Path:
+    """Copy the library into ``tree``, with the cause if one is given."""
+    shutil.copytree(HERE / "library", tree, dirs_exist_ok=True)
+    if cause:
+        file = tree / cause.file
+        file.write_text(cause.plant(file.read_text(encoding="utf-8")), encoding="utf-8")
+    return tree
+
+
+def make_repository(tree: Path, cause: Cause) -> None:
+    """Make a repository with two commits: the library, and the cause."""
+    git = ("git", "-C", str(tree), "-c", "user.name=Why", "-c", "user.email=why@example.org")
+    subprocess.run(["git", "init", "-q", str(tree)], check=True)
+    for what in (None, cause):
+        lay_out(tree, what)
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", what.name if what else "library"], check=True)
+
+
+def build(tree: Path) -> Path:
+    """Build a tree, and return the program."""
+    for argv in (["-S", tree, "-B", tree / "build"], ["--build", tree / "build", "-j2"]):
+        settings = ["-DCMAKE_BUILD_TYPE=RelWithDebInfo"] if argv[0] == "-S" else []
+        subprocess.run(["cmake", *map(str, argv), *settings], check=True, stdout=subprocess.DEVNULL)
+    return tree / "build" / "why"
+
+
+def _cause(name: str, of: Mapping[str, Any]) -> Cause:
+    (file, old, new), expected = of["change"], of["expect"]
+    first, kinds = tuple(expected["first"]), tuple(expected["kinds"])
+    return Cause(name, file, old, new, expected["benchmark"], first, kinds)

@@ -1,0 +1,52 @@
+"""Score explanations of planted causes."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.why.planted import Cause
+
+
+class Score(StrEnum):
+    """Judgement of an explanation; it is right if both its function and its kind are."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    NOT_EXPLAINED = "not explained"
+
+
+class Said(NamedTuple):
+    """The function that an explanation names first and the kind of cause; empty where it names none."""
+
+    function: str = ""
+    kind: str = ""
+
+
+def score(cause: Cause, said: Said) -> Score:
+    """Score one explanation; a change without effect is right if nothing is named."""
+    if not cause.first:
+        return Score.RIGHT if said == Said() else Score.WRONG
+    if not said.kind:
+        return Score.NOT_EXPLAINED
+    is_right = is_named(said.function, cause.first) and said.kind in cause.kinds
+    return Score.RIGHT if is_right else Score.WRONG
+
+
+def is_named(function: str, names: Sequence[str]) -> bool:
+    """Return whether a demangled function is one of ``names``, whatever its arguments and namespaces are."""
+    before_arguments = re.sub(r"<.*|\(.*", "", function.replace("(anonymous namespace)::", ""))
+    return before_arguments.split(" ")[-1].rsplit("::", 1)[-1] in names
+
+
+def shares(scored: Sequence[tuple[Cause, Score]]) -> str:
+    """Format how many planted causes are right, wrong and not explained, and what the harmless ones are."""
+    planted = [score for cause, score in scored if cause.first]
+    harmless = [score for cause, score in scored if not cause.first]
+    parts = [f"{planted.count(each)} of {len(planted)} {each}" for each in Score]
+    named = harmless.count(Score.WRONG)
+    return f"{', '.join(parts)}; {named} of {len(harmless)} changes without effect named something"
