@@ -28,8 +28,8 @@ int main(int argc, char** argv) {
     benchmark::Initialize(&argc, argv);
     const Words keys = numbers(500, ~Word{});
     // Too many for a processor to learn the branches by heart.
-    Words sorted = numbers(20000, 1U << 30U), others = numbers(20000, 1U << 30U, 7);
-    const Words few = numbers(20000, 1000), sought = numbers(2000, 1U << 30U, 9);
+    Words sorted = numbers(100000, 1U << 30U), others = numbers(100000, 1U << 30U, 7);
+    const Words few = numbers(20000, 1000), sought = numbers(20000, 1U << 30U, 9);
     std::sort(sorted.begin(), sorted.end());
     std::sort(others.begin(), others.end());
     const std::string text = lib::build(numbers(2000, ~Word{})), some = text.substr(0, 4000);
@@ -38,9 +38,9 @@ int main(int argc, char** argv) {
     const int file = open("/dev/null", O_WRONLY);
     timed("LookUp", 3000, [=] { return lib::look_up(keys); });
     timed("Sort", 20000, [=, w = keys]() mutable { w = keys; lib::sort_words(w); return w[0]; });
-    timed("Merge", 20000, [=, w = Words(20000)]() mutable { lib::merge_words(sorted, others, w); return w[9]; });
+    timed("Merge", 500000, [=, w = Words(100000)]() mutable { lib::merge_words(sorted, others, w); return w[9]; });
     timed("Filter", 20000, [=, w = Words(20001)]() mutable { return lib::keep_small(few, 40, w); });
-    timed("Search", 400000, [=] { return lib::search(sorted, sought); });
+    timed("Search", 4000000, [=] { return lib::search(sorted, sought); });
     timed("Parse", 10000, [=] { return lib::parse(some); });
     timed("Build", 0, [w = numbers(50, ~Word{})] { return lib::build(w).size(); });
     timed("Write", 5000, [=] { lib::write_all(file, text); return 0; });
