@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from bench.verdicts.engine import job_of
 from bench.why.scoring import Said
-from service.domain.measuring.listing import Listing
 from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.grown_functions import grown
-from service.steps.measuring.count_instructions import count_instructions
+from service.domain.verdict.comparison.causes import causes
+from service.domain.verdict.comparison.instruction_counts import LAUNCHES
 from service.steps.measuring.launching import Launcher
 from service.wiring.build_host import make_build_host
 from tests.support.building.build_host import MemoryClaimed, session_of
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 _SUITE: Final = "why"
 _PAIRS: Final = 9
+_LIMIT: Final = 60.0  # seconds of a launch
 
 
 def slow_down(programs: Mapping[Side, Path], benchmark: str) -> float:
@@ -48,9 +48,12 @@ def explain(work: Path, programs: Mapping[Side, Path], benchmark: str) -> Said:
         shutil.copy2(program, trees[side] / "build" / "why")
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
     launcher = Launcher(session_of(host, job, MemoryClaimed(seed="why")), trees)
-    counts = count_instructions(launcher, [Listing(_SUITE, (benchmark,), (benchmark,))])
-    growth = grown(counts, _SUITE, benchmark, 0.01)
-    return Said(growth.functions[0].name, "instructions") if growth else Said()
+    suite = launcher.suites[_SUITE]
+    base, patch = (
+        [launcher.count_events(suite, side, benchmark, _LIMIT) for _ in range(LAUNCHES)] for side in Side
+    )
+    found = causes(base, patch)
+    return Said(found[0].function, found[0].kind) if found else Said()
 
 
 def _seconds(program: Path, benchmark: str) -> float:
