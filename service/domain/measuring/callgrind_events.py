@@ -42,7 +42,7 @@ _COLUMNS: Final = MappingProxyType(
 # An allocation function that calls another one, as `operator new` calls malloc, is one allocation.
 _ALLOCATING: Final = frozenset(
     {
-        *("malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "mmap", "mmap64"),
+        *("malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign"),
         *("operator new", "operator new[]"),
     }
 )

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from service.domain.measuring.callgrind_events import Event
-from service.domain.verdict.comparison.grown_functions import own, renamed
+from service.domain.verdict.comparison.grown_functions import own, renamed, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ _EVENTS: Final = MappingProxyType(
 )
 _CALL: Final = 10.0  # of a function that was inlined
 _AGREEMENT: Final = 0.02  # of the launches of a side
-_NOISE: Final = 3.0  # a change must exceed the launches' disagreement so often, if that is larger
+_NOISE: Final = 3.0  # growth must be larger than the launches of a side differ, by this factor
 _PART: Final = 1 / 3  # of the largest growth
 _NEGLIGIBLE: Final = 0.01  # of what an iteration of the parent costs by these weights
 
@@ -111,12 +111,9 @@ def causes(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> tuple[Cau
 
 
 def _grew(event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bool:
-    growth, sides = _mean(event, patch) - _mean(event, base), []
-    for side in (base, patch):
-        rates = [each.rates[event] for each in side]
-        sides.append((max(rates) - min(rates), max(rates)))
-    do_agree = all(apart <= _AGREEMENT * most for apart, most in sides)
-    return growth > 0 and (do_agree or growth > _NOISE * max(apart for apart, _ in sides))
+    rates = [[each.rates[event] for each in side] for side in (base, patch)]
+    apart = max(max(each) - min(each) for each in rates)
+    return fmean(rates[1]) - fmean(rates[0]) > _NOISE * apart
 
 
 def _mean(event: Event, side: Sequence[LoopEvents]) -> float:
@@ -133,6 +130,8 @@ def _function(
 
 def _inlined(base: Sequence[LoopEvents], patch: Sequence[LoopEvents], was: Mapping[str, str]) -> Cause | None:
     """Find the function that only the patch has, and whose caller executes fewer instructions itself."""
+    if unseen(base[-1].counted) or unseen(patch[-1].counted):
+        return None  # a renamed function would look like a new one
     before, after = own(base[-1].counted), own(patch[-1].counted)
     known = set(chain(*(each.functions[Event.INSTRUCTIONS] for each in base), *(each.calls for each in base)))
     calls = {

@@ -87,7 +87,7 @@ def grown(counts: Counts, suite: str, benchmark: str, floor: float) -> Growth | 
         return None
     was = renamed(base, patch)
     known = {**own(base), **was}
-    new = {n: by for n, (by, _) in own(patch).items() if n not in known and not _unseen(base)}
+    new = {n: by for n, (by, _) in own(patch).items() if n not in known and not unseen(base)}
     found = []
     for name, parts in _shares(base, patch, was, whole).items():
         share = sum(parts.values())
@@ -114,14 +114,14 @@ def _shares(base: Counted, patch: Counted, was: dict[str, str], whole: float) ->
     for pair in {**before, **after}:
         old, new = before.get(pair), after.get(pair)
         if old is None:
-            old = min(_unseen(base), new or 0)
+            old = min(unseen(base), new or 0)
         elif new is None:
-            new = min(_unseen(patch), old)
+            new = min(unseen(patch), old)
         shares[pair[0]][pair[1]] = ((new or 0) - old) / whole
     return shares
 
 
-def _unseen(side: Counted) -> float:
+def unseen(side: Counted) -> float:
     """Return the most instructions per iteration that a function missing from a side's list may have.
 
     That is 0 unless the list was cut. The kept functions are the largest, and their counts are rounded.
@@ -136,7 +136,7 @@ def renamed(base: Counted, patch: Counted) -> dict[str, str]:
 
     Lists that were cut do not show which side has a function.
     """
-    if _unseen(base) or _unseen(patch):
+    if unseen(base) or unseen(patch):
         return {}
     old, new = own(base), own(patch)
     gone = {name: of for name, of in old.items() if name not in new}
