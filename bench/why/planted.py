@@ -19,8 +19,8 @@ HERE: Final = Path(__file__).parent
 class Cause:
     """A replacement in one file of the library, and what an explanation must say of it.
 
-    ``first`` names the functions of which one must be named first, and ``kinds`` the kinds that are true;
-    both are empty if the replacement changes nothing that a processor does.
+    An explanation is right if it names one of the functions ``first`` and one of the ``kinds`` first.
+    Both are empty if the replacement makes nothing slower.
     """
 
     name: str

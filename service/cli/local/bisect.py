@@ -15,7 +15,7 @@ from service.adapters.sources.repository import first_parent_line
 from service.adapters.system.locking import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.commits import open_commits
-from service.cli.local.gate import MOST_MINUTES, say_wait
+from service.cli.local.options import AS_JSON, MOST_MINUTES, NO_SANDBOX, SEED, say_wait
 from service.cli.local.progress import TerminalProgress
 from service.domain.project.project_file import FILE_NAME
 from service.domain.values.errors import BadInput
@@ -58,13 +58,9 @@ _SHORT: Final = 10  # characters of a commit ID in the name of a log
     type=click.IntRange(1, MOST_MINUTES),
     help="Use this machine time for each comparison, instead of the policy's.",
 )
-@click.option("--seed", help="Repeat the random choices of an earlier call, which printed this seed.")
-@click.option(
-    "--no-sandbox",
-    is_flag=True,
-    help="Run the programs with your own permissions; use it only for code that you trust.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@SEED
+@NO_SANDBOX
+@AS_JSON
 @click.pass_context
 def command(
     ctx: click.Context,

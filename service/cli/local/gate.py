@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from service.adapters.sources.repository import WORKTREE
 from service.adapters.system.locking import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.commits import open_commits
+from service.cli.local.options import AS_JSON, MOST_MINUTES, NO_SANDBOX, SEED, say_wait
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
 from service.cli.local.results import JobResult, results_to_json
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from service.ports.building import Progress
     from service.steps.building.session import BuildHost
     from service.steps.runs.list_benchmarks import ListedJob
-
-MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
 
 
 @click.command()
@@ -100,13 +99,9 @@ MOST_MINUTES: Final = 24 * 60  # a build of the service has as much
     help="Say what grew in each slower benchmark: system calls, allocations, locks, cache misses, branch "
     "misses or instructions, and in which function. Needs Valgrind, and a minute at most.",
 )
-@click.option("--seed", help="Repeat the random choices of an earlier call, which printed this seed.")
-@click.option(
-    "--no-sandbox",
-    is_flag=True,
-    help="Run the programs with your own permissions; use it only for code that you trust.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@SEED
+@NO_SANDBOX
+@AS_JSON
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -227,15 +222,6 @@ class _Call:
             self.is_interrupted = True
             log = commits.keep_log(job.name, build.log)
         return JobResult(found, build.log, log)
-
-
-def say_wait() -> None:
-    """Say that another call measures on this machine."""
-    click.echo(
-        "waiting for another `benchgate gate` or `bisect` on this machine: side by side, they would disturb "
-        "each other",
-        err=True,
-    )
 
 
 def _choose_jobs(

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 NOT_REACHED: Final = "the minute for explanations was used up"
 _SHOWN: Final = 2  # kinds of one benchmark
 _FUNCTION: Final = 60  # characters of its name
-_ZERO: Final = 0.005  # per iteration: what a loop has once
+_ZERO: Final = 0.005  # per iteration; less is what a loop has once
+_GROUPED: Final = 999.5  # rounded to an integer, with digits in groups
 _MANY: Final = 10.0  # times as many, from which a percentage is hard to read
 
 
 def explanation(found: Explanation) -> str:
     """Write the sentence of one slower benchmark."""
     name = plain(found.benchmark)
-    if found.why:
-        return f"{name}: not explained: {plain(found.why)}"
+    if found.obstacle:
+        return f"{name}: not explained: {plain(found.obstacle)}"
     if not found.causes:
         return f"{name}: not explained: nothing that was counted grew for sure"
     return f"{name}: {'; '.join(map(_cause, found.causes[:_SHOWN]))}"
@@ -32,9 +33,9 @@ def _cause(found: Cause) -> str:
     change = f"{_number(found.base)} → {_number(found.patch)} per iteration"
     if found.kind is Kind.INLINING:
         return f"lost inlining: {function} is a function of its own (calls {change})"
-    if found.base < _ZERO:
+    if found.base < _ZERO <= found.patch:
         size = f"new {found.kind}"
-    elif found.patch >= _MANY * found.base:
+    elif found.patch >= _MANY * found.base and found.base:
         size = f"{found.patch / found.base:.0f} times as many {found.kind}"
     else:
         size = f"{100 * (found.patch / found.base - 1):.3g} % more {found.kind}"
@@ -42,6 +43,4 @@ def _cause(found: Cause) -> str:
 
 
 def _number(rate: float) -> str:
-    if rate < _ZERO:
-        return "0"
-    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"  # noqa: PLR2004 - where digits are grouped
+    return f"{rate:,.0f}" if rate >= _GROUPED else f"{rate:.3g}"

@@ -51,25 +51,27 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
                 session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
                 found.append(_explain(launcher, suite, name, end))
     except (CommandFailed, OutOfTime) as error:
-        found += [Explanation(name, why=str(error)) for _, name in chosen[len(found) :]]
+        found += [Explanation(suite, name, obstacle=str(error)) for suite, name in chosen[len(found) :]]
     return tuple(found)
 
 
 def _explain(launcher: Launcher, suite: str, name: str, end: float) -> Explanation:
     clock = launcher.session.host.clock
     if threads_of(name) > 1:
-        return Explanation(name, why=SEVERAL_THREADS)
+        return Explanation(suite, name, obstacle=SEVERAL_THREADS)
     sides = []
     try:
         for side in (Side.BASE, Side.PATCH):
             launches = []
             for _ in range(LAUNCHES):
                 if (left := end - clock()) <= 0:
-                    return Explanation(name, why=NOT_REACHED)
+                    return Explanation(suite, name, obstacle=NOT_REACHED)
                 launches.append(launcher.count_events(launcher.suites[suite], side, name, left))
             sides.append(launches)
     except SideFailed as error:
-        return Explanation(name, why=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}")
+        return Explanation(
+            suite, name, obstacle=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}"
+        )
     except BadResults as error:
-        return Explanation(name, why=str(error))
-    return Explanation(name, causes(*sides))
+        return Explanation(suite, name, obstacle=str(error))
+    return Explanation(suite, name, causes(*sides))

@@ -43,11 +43,12 @@ class Cause(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The causes of a slower benchmark that were counted, or ``why`` it was not counted."""
+    """The causes of a slower benchmark that were counted, or the ``obstacle`` to counting it."""
 
+    suite: str
     benchmark: str
     causes: tuple[Cause, ...] = ()
-    why: str = ""
+    obstacle: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
@@ -98,9 +99,8 @@ def causes(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> tuple[Cau
         grown = [event for event in events if _grew(event, base, patch)]
         costs = {event: _WEIGHTS[event] * (_mean(event, patch) - _mean(event, base)) for event in grown}
         if costs:
-            # Misses of the last level are misses of the first, too: both are shown as the latter.
-            shown = grown[0]
-            function = _function(max(costs, key=costs.__getitem__), base, patch, was)
+            shown = max(costs, key=costs.__getitem__)  # of two levels of caches, the one that costs more
+            function = _function(shown, base, patch, was)
             found[kind] = sum(costs.values()), Cause(kind, function, _mean(shown, base), _mean(shown, patch))
     if inlined := _inlined(base, patch, was):
         found[Kind.INLINING] = _CALL * inlined.patch, inlined

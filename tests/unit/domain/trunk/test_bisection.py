@@ -1,4 +1,4 @@
-"""Bisect random lines of commits, of which some do not build or stay undecided."""
+"""Bisect random histories in which some commits do not build or stay undecided."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_slower_benchmarks_are_counted_after_the_pairs_the_worst_first(tmp_path:
 def test_json_has_each_cause(tmp_path: Path) -> None:
     first, _ = JobResult(Desk(tmp_path).gate()).to_mapping()["why"]
     (cause,) = first["causes"]
-    assert (first["benchmark"], first["why"]) == ("BM_b", "")
+    assert (first["suite"], first["benchmark"], first["obstacle"]) == ("bench", "BM_b", "")
     assert (cause["kind"], cause["function"]) == ("branch misses", "work")
     assert (cause["base"], cause["patch"]) == pytest.approx((10, 40))
 
@@ -112,19 +112,19 @@ def test_benchmarks_that_the_minute_does_not_reach_say_so(tmp_path: Path) -> Non
     desk = Desk(tmp_path, counting=14.0)
     found = desk.gate()
     assert len(desk.sandbox.counted) == 5
-    assert [each["why"] for each in found.why] == ["", NOT_REACHED]
+    assert [each["obstacle"] for each in found.why] == ["", NOT_REACHED]
 
 
 def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
     base, patch = (json.dumps({"benchmarks": each}) for each in (TIMES, {**TIMES, "BM_a": 2e-6}))
     (found,) = Desk(tmp_path, base, patch).gate().why
-    assert found["why"] == "base: exit code 127: sh: 1: exec: valgrind: not found"
+    assert found["obstacle"] == "base: exit code 127: sh: 1: exec: valgrind: not found"
 
 
 def test_several_threads_are_not_counted(tmp_path: Path) -> None:
     base, patch = (json.dumps({"benchmarks": {"BM_a/threads:2": each}}) for each in (1e-6, 2e-6))
     (found,) = Desk(tmp_path, base, patch).gate().why
-    assert found["why"] == SEVERAL_THREADS
+    assert found["obstacle"] == SEVERAL_THREADS
 
 
 def test_a_specification_keeps_the_request() -> None:

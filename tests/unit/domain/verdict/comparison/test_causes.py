@@ -44,7 +44,7 @@ def loop(functions: dict[str, tuple[float, str]] | None = None, **events: float)
         ("lock", Kind.LOCKS, "middle", 0, 4),
         ("atomic", Kind.ATOMICS, "middle", 0, 8),
         ("inline", Kind.INLINING, "step", 0, 64),
-        ("cache", Kind.CACHE_MISSES, "middle", 0, 43.3),
+        ("cache", Kind.CACHE_MISSES, "middle", 0, 42.1),
         ("branch", Kind.BRANCH_MISSES, "middle", 1, 31.8),
         ("more", Kind.INSTRUCTIONS, "middle", 655, 975),
     ],
@@ -90,6 +90,17 @@ def test_a_renamed_function_is_no_lost_inlining() -> None:
     base = loop({"main": (500, ""), "old": (500, "main")})
     patch = loop({"main": (450, ""), "new": (550, "main")}, instructions=BASE_RATE)
     assert causes([base] * 2, [patch] * 2) == ()
+
+
+def test_of_two_levels_of_caches_the_one_that_costs_more_is_shown() -> None:
+    base, patch = loop(l1_misses=0.97), loop(l1_misses=1.0, ll_misses=0.87)
+    (found,) = causes([base] * 2, [patch] * 2)
+    assert (found.kind, found.base, found.patch) == (Kind.CACHE_MISSES, 0, 0.87)
+
+
+def test_growth_within_the_scatter_of_the_launches_is_not_named() -> None:
+    base, patch = ([loop(instructions=each) for each in side] for side in ((1000, 1019), (1020, 1040)))
+    assert causes(base, patch) == ()
 
 
 def test_a_new_function_whose_caller_does_not_shrink_is_no_lost_inlining() -> None:
@@ -140,21 +151,25 @@ def test_hostile_dumps_are_refused(dumps: bytes) -> None:
 
 def test_sentences_say_what_grew_and_where() -> None:
     base, patch = loop(branch_misses=12.1), loop(branch_misses=15.9)
-    found = Explanation("HashLookup", causes([base] * 2, [patch] * 2))
+    found = Explanation("s", "HashLookup", causes([base] * 2, [patch] * 2))
     assert explanation(found) == (
         "HashLookup: 31.4 % more branch misses (12.1 → 15.9 per iteration), in work"
     )
     (lost,) = causes([recorded("base")] * 2, [recorded("inline")] * 2)
-    assert explanation(Explanation("b", (lost,))) == (
+    assert explanation(Explanation("s", "b", (lost,))) == (
         "b: lost inlining: step is a function of its own (calls 0 → 64 per iteration)"
     )
     new = lost._replace(kind=Kind.LOCKS, patch=1234.5)
-    assert explanation(Explanation("b", (new,))) == "b: new locks (0 → 1,234 per iteration), in step"
-    many = explanation(Explanation("b", (new._replace(base=10.0),)))
+    assert explanation(Explanation("s", "b", (new,))) == "b: new locks (0 → 1,234 per iteration), in step"
+    many = explanation(Explanation("s", "b", (new._replace(base=10.0),)))
     assert many == "b: 123 times as many locks (10 → 1,234 per iteration), in step"
+    rare = explanation(Explanation("s", "b", (new._replace(base=0.001, patch=0.004),)))
+    assert rare == "b: 300 % more locks (0.001 → 0.004 per iteration), in step"
+    nearly = explanation(Explanation("s", "b", (new._replace(base=500.0, patch=999.7),)))
+    assert nearly == "b: 99.9 % more locks (500 → 1,000 per iteration), in step"
     nothing = "not explained: nothing that was counted grew for sure"
-    assert explanation(Explanation("b")) == f"b: {nothing}"
-    assert explanation(Explanation("b", why="no time")) == "b: not explained: no time"
+    assert explanation(Explanation("s", "b")) == f"b: {nothing}"
+    assert explanation(Explanation("s", "b", obstacle="no time")) == "b: not explained: no time"
 
 
 def test_functions_keep_their_growth_under_a_new_name() -> None:
