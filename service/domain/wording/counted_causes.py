@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.values.text import both_ends, plain
+from service.domain.measuring.function_names import shown_name
+from service.domain.values.text import plain
 from service.domain.verdict.comparison.causes import Kind
 
 if TYPE_CHECKING:
@@ -25,21 +26,34 @@ def explanation(found: Explanation) -> str:
         return f"{name}: not explained: {plain(found.obstacle)}"
     if not found.causes:
         return f"{name}: not explained: nothing that was counted grew for sure"
-    return f"{name}: {'; '.join(map(_cause, found.causes[:_SHOWN]))}"
+    shown = found.causes[:_SHOWN]
+    if len(shown) == _SHOWN and len({each.function for each in shown}) == 1:
+        growths = " and ".join(map(_growth, shown))
+        return f"{name}: {growths}, both in {_function(shown[0])}"
+    return f"{name}: {'; '.join(map(_cause, shown))}"
+
+
+def _function(found: Cause) -> str:
+    return shown_name(found.function, _FUNCTION) or "?"
 
 
 def _cause(found: Cause) -> str:
-    function = both_ends(found.function, _FUNCTION) or "?"
+    if found.kind is Kind.INLINING:
+        return _growth(found)
+    return f"{_growth(found)}, in {_function(found)}"
+
+
+def _growth(found: Cause) -> str:
     change = f"{_number(found.base)} → {_number(found.patch)} per iteration"
     if found.kind is Kind.INLINING:
-        return f"lost inlining: {function} is a function of its own (calls {change})"
+        return f"lost inlining: {_function(found)} is a function of its own (calls {change})"
     if found.base < _ZERO <= found.patch:
         size = f"new {found.kind}"
     elif found.patch >= _MANY * found.base and found.base:
         size = f"{found.patch / found.base:.0f} times as many {found.kind}"
     else:
         size = f"{100 * (found.patch / found.base - 1):.3g} % more {found.kind}"
-    return f"{size} ({change}), in {function}"
+    return f"{size} ({change})"
 
 
 def _number(rate: float) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from service.domain.measuring.function_names import shown_name
 from service.domain.measuring.metric import metric_named
 from service.domain.measuring.renaming import short_form, unused_entries
 from service.domain.project.benchmark_names import heads
 from service.domain.runs.vote import Outcome
-from service.domain.values.text import both_ends, listed, plain, signed_percent
+from service.domain.values.text import listed, plain, signed_percent
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT
 from service.domain.verdict.comparison.suite import policy_for
 from service.domain.verdict.inference.estimate import MIN_PAIRS
@@ -208,12 +209,12 @@ def _explanation(found: Explained) -> str:
 
 def _function(found: Grown) -> str:
     # Without backticks: a message's Markdown is escaped, and code would show the backslashes.
-    name = both_ends(found.name, _FUNCTION)
+    name = shown_name(found.name, _FUNCTION)
     if found.was:
-        name = f"{name} (probably {both_ends(found.was, _FUNCTION)} in the parent)"
+        name = f"{name} (probably {shown_name(found.was, _FUNCTION)} in the parent)"
     elif found.caller:
-        name = f"{name}, which {both_ends(found.caller, _FUNCTION)} calls"
+        name = f"{name}, which {shown_name(found.caller, _FUNCTION)} calls"
     if not found.libraries:
         return name
-    called = " and ".join(both_ends(each, _FUNCTION) for each in found.libraries[:_LIBRARIES])
+    called = " and ".join(shown_name(each, _FUNCTION) for each in found.libraries[:_LIBRARIES])
     return f"{name}, mostly its calls of {called}{' and others' if found.libraries[_LIBRARIES:] else ''}"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.measuring.callgrind_functions import MOST, MOST_BYTES, FunctionCount, functions
-from service.domain.measuring.function_names import LONGEST, file_name, function_name
+from service.domain.measuring.function_names import LONGEST, file_name, function_name, shown_name
 from service.domain.values.errors import BadResults
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind"
@@ -177,9 +177,15 @@ def test_long_names_leave_out_the_smallest_functions() -> None:
         ("f(int)::table", "f(int)::table"),
         ("f(std::vector<int>&)", "f"),
         ("Shape::partition(int)", "Shape::partition"),
+        ("void std::sort<int*, bool (*)(int, int)>(int*, int*)", "std::sort<int*, bool (*)(int, int)>"),
+        ("std::pair<int, long> (anonymous namespace)::f<int>(int)", "(anonymous namespace)::f<int>"),
+        ("bool A::operator< <int>(int) const", "A::operator< <int>"),
+        ("Text::operator unsigned long() const", "Text::operator unsigned long"),
+        ("operator new[](unsigned long)", "operator new[]"),
+        ("void f<(Kind)3 >(int", "void f<(Kind)3 >(int"),
         (")))(((", ")))((("),
         (".cold", ".cold"),
-        ("a\u202eb\tc`\x1b[0m", "ab c`[0m"),
+        ("a\u202eb\tc`\x1b[0m", "c`[0m"),
         ("0x000000000002d130", "bench"),
         ("???", "bench"),
         ("", "bench"),
@@ -187,6 +193,27 @@ def test_long_names_leave_out_the_smallest_functions() -> None:
 )
 def test_a_name_is_what_both_sides_call_the_function(raw: str, name: str) -> None:
     assert function_name(raw.encode(), file_name(b"/build/bench")) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("std::sort<int*>", "std::sort<int*>"),
+        ("std::map<int, std::string>::at<int>", "std::map<…>::at<…>"),
+        ("a<" + 40 * "b" + "…::c<d>", "a<bbbb…bbbbbb…::c<d>"),
+        ("Class<long_argument>::operator->", "Class<…>::operator->"),
+        (30 * "f" + "::g", "ffffff…ffffffffff::g"),
+    ],
+)
+def test_a_long_name_is_shown_without_what_is_in_its_brackets(name: str, shown: str) -> None:
+    assert shown_name(name, 20) == shown
+
+
+def test_long_template_arguments_become_a_digest_that_is_not_shown() -> None:
+    names = [function_name(b"void A<int>::f<%s>(int)" % (300 * letter), "") for letter in (b"x", b"y")]
+    assert names[0] != names[1]
+    assert [len(each) for each in names] == [len("A<…>::f<>") + 16] * 2
+    assert {shown_name(each, 60) for each in names} == {"A<…>::f<…>"}
 
 
 @pytest.mark.parametrize("length", [LONGEST, 5000])

@@ -163,6 +163,12 @@ def test_sentences_say_what_grew_and_where() -> None:
     assert explanation(Explanation("s", "b", (new,))) == "b: new locks (0 → 1,234 per iteration), in step"
     many = explanation(Explanation("s", "b", (new._replace(base=10.0),)))
     assert many == "b: 123 times as many locks (10 → 1,234 per iteration), in step"
+    two = explanation(Explanation("s", "b", (new._replace(base=10.0), new._replace(base=5.0))))
+    times = [
+        f"{each} → 1,234 per iteration)"
+        for each in ("123 times as many locks (10", "247 times as many locks (5")
+    ]
+    assert two == f"b: {' and '.join(times)}, both in step"
     rare = explanation(Explanation("s", "b", (new._replace(base=0.001, patch=0.004),)))
     assert rare == "b: 300 % more locks (0.001 → 0.004 per iteration), in step"
     nearly = explanation(Explanation("s", "b", (new._replace(base=500.0, patch=999.7),)))
