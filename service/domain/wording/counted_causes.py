@@ -9,7 +9,8 @@ from service.domain.values.text import plain
 from service.domain.verdict.comparison.causes import Kind
 
 if TYPE_CHECKING:
-    from service.domain.verdict.comparison.causes import Cause, Explanation
+    from service.domain.verdict.comparison.causes import Cause
+    from service.domain.verdict.comparison.explanation import Explanation
 
 NOT_REACHED: Final = "the minute for explanations was used up"
 _SHOWN: Final = 2  # kinds of one benchmark

@@ -9,7 +9,8 @@ from service.domain.measuring.launch_order import threads_of
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.errors import BadResults, CommandFailed, OutOfTime
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.causes import Explanation, causes
+from service.domain.verdict.comparison.causes import causes
+from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
@@ -74,4 +75,4 @@ def _explain(launcher: Launcher, suite: str, name: str, end: float) -> Explanati
         )
     except BadResults as error:
         return Explanation(suite, name, obstacle=str(error))
-    return Explanation(suite, name, causes(*sides))
+    return Explanation(suite, name, causes=causes(*sides))

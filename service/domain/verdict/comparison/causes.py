@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import chain
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.callgrind_events import Event
 from service.domain.verdict.comparison.grown_functions import own, renamed, unseen
@@ -40,19 +40,6 @@ class Cause(NamedTuple):
     function: str
     base: float
     patch: float
-
-
-class Explanation(NamedTuple):
-    """The causes of a slower benchmark that were counted, or the ``obstacle`` to counting it."""
-
-    suite: str
-    benchmark: str
-    causes: tuple[Cause, ...] = ()
-    obstacle: str = ""
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON."""
-        return {**self._asdict(), "causes": [each._asdict() for each in self.causes]}
 
 
 # Cycles, generously and for no machine in particular. They choose between kinds; nobody is shown them.

@@ -11,7 +11,8 @@ from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.callgrind_events import Event, LoopEvents, loop_events
 from service.domain.measuring.callgrind_functions import FunctionCount
 from service.domain.values.errors import BadResults
-from service.domain.verdict.comparison.causes import Explanation, Kind, causes
+from service.domain.verdict.comparison.causes import Kind, causes
+from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.wording.counted_causes import explanation
 
 SAMPLES = Path(__file__).parents[4] / "samples" / "callgrind" / "events"
@@ -151,27 +152,29 @@ def test_hostile_dumps_are_refused(dumps: bytes) -> None:
 
 def test_sentences_say_what_grew_and_where() -> None:
     base, patch = loop(branch_misses=12.1), loop(branch_misses=15.9)
-    found = Explanation("s", "HashLookup", causes([base] * 2, [patch] * 2))
+    found = Explanation("s", "HashLookup", causes=causes([base] * 2, [patch] * 2))
     assert explanation(found) == (
         "HashLookup: 31.4 % more branch misses (12.1 → 15.9 per iteration), in work"
     )
     (lost,) = causes([recorded("base")] * 2, [recorded("inline")] * 2)
-    assert explanation(Explanation("s", "b", (lost,))) == (
+    assert explanation(Explanation("s", "b", causes=(lost,))) == (
         "b: lost inlining: step is a function of its own (calls 0 → 64 per iteration)"
     )
     new = lost._replace(kind=Kind.LOCKS, patch=1234.5)
-    assert explanation(Explanation("s", "b", (new,))) == "b: new locks (0 → 1,234 per iteration), in step"
-    many = explanation(Explanation("s", "b", (new._replace(base=10.0),)))
+    assert (
+        explanation(Explanation("s", "b", causes=(new,))) == "b: new locks (0 → 1,234 per iteration), in step"
+    )
+    many = explanation(Explanation("s", "b", causes=(new._replace(base=10.0),)))
     assert many == "b: 123 times as many locks (10 → 1,234 per iteration), in step"
-    two = explanation(Explanation("s", "b", (new._replace(base=10.0), new._replace(base=5.0))))
+    two = explanation(Explanation("s", "b", causes=(new._replace(base=10.0), new._replace(base=5.0))))
     times = [
         f"{each} → 1,234 per iteration)"
         for each in ("123 times as many locks (10", "247 times as many locks (5")
     ]
     assert two == f"b: {' and '.join(times)}, both in step"
-    rare = explanation(Explanation("s", "b", (new._replace(base=0.001, patch=0.004),)))
+    rare = explanation(Explanation("s", "b", causes=(new._replace(base=0.001, patch=0.004),)))
     assert rare == "b: 300 % more locks (0.001 → 0.004 per iteration), in step"
-    nearly = explanation(Explanation("s", "b", (new._replace(base=500.0, patch=999.7),)))
+    nearly = explanation(Explanation("s", "b", causes=(new._replace(base=500.0, patch=999.7),)))
     assert nearly == "b: 99.9 % more locks (500 → 1,000 per iteration), in step"
     nothing = "not explained: nothing that was counted grew for sure"
     assert explanation(Explanation("s", "b")) == f"b: {nothing}"

@@ -1,0 +1,171 @@
+"""Explain a slower benchmark: kinds of causes, functions, and the stacks of a flame graph."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from service.domain.values.errors import BadResults
+from service.domain.verdict.comparison.causes import Cause, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MOST_ROWS: Final = 20  # explained benchmarks of a build
+MOST_PARTS: Final = 30  # functions of a benchmark
+MOST_STACKS: Final = 10_000  # of a benchmark
+MOST_FRAMES: Final = 128  # of a stack
+LONGEST_TEXT: Final = 500  # characters of a name or an obstacle
+MOST_PACKED: Final = 1 << 20  # bytes of a build's explanations, compressed
+_MOST_JSON: Final = 64 << 20  # bytes of them
+
+
+class Part(NamedTuple):
+    """A function, and the growth of the time spent in it per iteration, as a share of the parent's iteration.
+
+    0.098: 9.8 percentage points of the slow-down. ``low`` and ``high`` bound it with 95 % confidence.
+    """
+
+    function: str
+    growth: float
+    low: float
+    high: float
+
+
+class Stack(NamedTuple):
+    """Functions from the outermost to the innermost, and the time spent in the innermost itself.
+
+    ``base`` and ``patch`` are times per iteration, as shares of the parent's whole iteration.
+    """
+
+    frames: tuple[str, ...]
+    base: float
+    patch: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Causes of the slow-down of one benchmark, as far as they are known.
+
+    Args:
+        slowdown: the measured growth of its time (0.12: 12 % slower).
+        causes: the kinds of events that grew, the most important first; empty if none grew for sure.
+        sampled: the growth of its time in the launches that took samples.
+        parts: the functions in which most of that growth is, the largest first.
+        stacks: where the time goes on both sides.
+        obstacle: why it is not explained, or not completely.
+    """
+
+    suite: str
+    benchmark: str
+    slowdown: float = 0.0
+    causes: tuple[Cause, ...] = ()
+    sampled: float = 0.0
+    parts: tuple[Part, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+    obstacle: str = ""
+
+    @property
+    def rest(self) -> float:
+        """The sampled growth outside of ``parts``."""
+        return self.sampled - sum(each.growth for each in self.parts)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Convert to plain values for JSON, without the stacks, which are large."""
+        found = asdict(self)
+        del found["stacks"]
+        parts, causes = ([each._asdict() for each in rows] for rows in (self.parts, self.causes))
+        return {**found, "parts": parts, "causes": causes}
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> Explanation:
+        """Read the values of :meth:`to_mapping`, with the stacks if there are some.
+
+        Raises:
+            BadResults: they are something else.
+        """
+        try:
+            return Explanation(
+                suite=_text(found["suite"]),
+                benchmark=_text(found["benchmark"]),
+                slowdown=_number(found.get("slowdown", 0.0)),
+                causes=tuple(map(_cause, found.get("causes", ()))),
+                sampled=_number(found.get("sampled", 0.0)),
+                parts=tuple(map(_part, found.get("parts", ())[:MOST_PARTS])),
+                stacks=tuple(map(_stack, found.get("stacks", ())[:MOST_STACKS])),
+                obstacle=_text(found.get("obstacle", "")),
+            )
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise BadResults(f"the explanation cannot be read: {error!r}") from None
+
+
+def pack(found: Sequence[Explanation]) -> bytes:
+    """Write explanations as compressed JSON of at most ``MOST_PACKED`` bytes.
+
+    The largest lists of stacks are left out if it would be longer.
+    """
+    rows = [
+        {**each.to_mapping(), "stacks": [list(stack) for stack in each.stacks[:MOST_STACKS]]}
+        for each in found[:MOST_ROWS]
+    ]
+    packed = _packed(rows)
+    for row in sorted(rows, key=lambda each: -len(each["stacks"])):
+        if len(packed) <= MOST_PACKED:
+            break
+        row["stacks"] = []
+        packed = _packed(rows)
+    return packed
+
+
+def unpack(data: bytes) -> tuple[Explanation, ...]:
+    """Read what :func:`pack` wrote.
+
+    Raises:
+        BadResults: it is too large, or something else.
+    """
+    reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    if len(data) > MOST_PACKED:
+        raise BadResults("the explanations cannot be read: they are too large")
+    try:
+        text = reader.decompress(data, _MOST_JSON)
+        rows = json.loads(text)[:MOST_ROWS] if reader.eof else None
+    except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
+        raise BadResults(f"the explanations cannot be read: {error!r}") from None
+    if rows is None:
+        raise BadResults("the explanations cannot be read: they are incomplete or too large")
+    return tuple(map(Explanation.from_mapping, rows))
+
+
+def _packed(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return gzip.compress(text.encode("utf-8", "replace"), mtime=0)
+
+
+def _cause(found: Mapping[str, Any]) -> Cause:
+    rates = _number(found["base"]), _number(found["patch"])
+    return Cause(Kind(found["kind"]), _text(found["function"]), *rates)
+
+
+def _part(found: Mapping[str, Any]) -> Part:
+    return Part(_text(found["function"]), *(_number(found[name]) for name in ("growth", "low", "high")))
+
+
+def _stack(found: Sequence[Any]) -> Stack:
+    frames, base, patch = found
+    return Stack(tuple(map(_text, frames[:MOST_FRAMES])), _number(base), _number(patch))
+
+
+def _text(found: object) -> str:
+    if not isinstance(found, str):
+        raise TypeError("not a text")
+    return found[:LONGEST_TEXT]
+
+
+def _number(found: object) -> float:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        raise ValueError("not a finite number")
+    return float(found)
