@@ -83,6 +83,7 @@ NO_COMMANDS: Final = Commands()
 _ONLY_IF_SET: Final = (
     "is_renaming",
     "filter",
+    "is_named",
     "is_time_asked",
     "workspace",
     "conflict",
@@ -108,6 +109,8 @@ class BuildSpec:
         second: a second opinion: slow-downs that vote −1 are measured again in a sequence of their own.
         is_renaming: renames come from the patch set's own project file.
         filter: the benchmarks that a local gate measures; empty: all.
+        is_named: the filter is the name of a single benchmark, or a part of it. If it is explained, then
+            also if it is not slower.
         is_time_asked: a person chose the machine time of a local gate.
         workspace: all repositories of a project that has several, at the commits of the planning.
         conflict: the head of the branch if the patch set conflicts with it, which withholds a +1.
@@ -129,6 +132,7 @@ class BuildSpec:
     second: bool = False
     is_renaming: bool = False
     filter: str = ""
+    is_named: bool = False
     is_time_asked: bool = False
     workspace: Workspace | None = None
     conflict: str = ""
@@ -223,6 +227,7 @@ class BuildSpec:
             second=found.get("second", False),
             is_renaming=found.get("is_renaming", False),
             filter=found.get("filter", ""),
+            is_named=found.get("is_named", False),
             is_time_asked=found.get("is_time_asked", False),
             workspace=Workspace.from_mapping(found["workspace"]) if found.get("workspace") else None,
             conflict=found.get("conflict", ""),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from service.domain.project.benchmark_names import is_chosen
 from service.domain.values.identity import Side
 
 
@@ -39,3 +40,36 @@ class Listing:
         """Return the names that these benchmarks have in the program of a side."""
         names = self.renamed if side is Side.BASE else {}
         return tuple(names.get(each, each) for each in benchmarks)
+
+    def only(self, names: Collection[str]) -> Listing:
+        """Leave out all benchmarks but these."""
+        listed = dict.fromkeys((*self.patch, *self.base))
+        return replace(
+            self,
+            base=tuple(each for each in self.base if each in names),
+            patch=tuple(each for each in self.patch if each in names),
+            renamed={each: old for each, old in self.renamed.items() if each in names},
+            not_chosen=(*self.not_chosen, *(each for each in listed if each not in names)),
+        )
+
+
+def with_one_benchmark(listings: Sequence[Listing], name: str) -> tuple[Listing, ...]:
+    """Choose the benchmark with exactly this name on either side, else the only one that the name chooses.
+
+    Choose none if the name chooses several.
+    """
+    chosen = named_like(listings, name)
+    return tuple(each.only(chosen if len(chosen) == 1 else ()) for each in listings)
+
+
+def named_like(listings: Iterable[Listing], name: str) -> tuple[str, ...]:
+    """Return the benchmark with exactly this name on either side; without one, all that the name chooses."""
+    former = {
+        each: listing.renamed.get(each, each)
+        for listing in listings
+        for each in (*listing.patch, *listing.base, *listing.not_chosen)
+    }
+    if name in former:
+        return (name,)
+    exact = tuple(each for each, old in former.items() if old == name)
+    return exact or tuple(new for new, old in former.items() if is_chosen(name, new) or is_chosen(name, old))

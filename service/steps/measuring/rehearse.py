@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from service.domain.measuring.formats.program import recognise
 from service.domain.measuring.formats.suites import format_of
 from service.domain.measuring.formats.timed import too_short
-from service.domain.measuring.listing import Listing
+from service.domain.measuring.listing import Listing, with_one_benchmark
 from service.domain.measuring.renaming import new_name, renamed_benchmarks
 from service.domain.measuring.repetitions import Plan, Rehearsed, plan_repetitions
 from service.domain.project.benchmark_names import is_chosen
@@ -110,7 +110,10 @@ def _launch(
     Raises:
         SideFailed: a launch failed twice, or nothing ran.
     """
-    chosen = _chosen(suite, listed, launcher.session.spec.filter)
+    spec = launcher.session.spec
+    chosen = _chosen(suite, listed, spec.filter)
+    if spec.is_named and spec.filter in chosen:
+        chosen = [spec.filter]
     together = Rehearsed(launches=0)
     for group in launcher.groups(suite, chosen):
         together |= _twice(partial(launcher.rehearse, suite, side, group))
@@ -134,6 +137,8 @@ def fix_listings(
         _listing(suite, base, patch, session.spec.filter, is_same_program=suite.name in unchanged)
         for suite in session.spec.job.benchmark.suites
     ]
+    if session.spec.is_named:
+        found = list(with_one_benchmark(found, session.spec.filter))
     return tuple(session.claimed.fix_listings(found))
 
 

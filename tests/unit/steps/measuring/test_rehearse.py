@@ -120,6 +120,35 @@ def test_a_filter_leaves_other_benchmarks_unlaunched(tmp_path: Path) -> None:
     assert (listing.base, listing.patch, listing.not_chosen) == (("BM_a",), ("BM_a",), ("BM_b",))
 
 
+@pytest.mark.parametrize(
+    ("name", "chosen", "launched"),
+    [
+        ("BM_a", ("BM_a",), "^(BM_a)$"),
+        ("a/2", ("BM_a/2",), "^(BM_a/2)$"),
+        ("BM", (), "^(BM_a|BM_a/2)$"),
+    ],
+)
+def test_a_name_chooses_one_benchmark(
+    tmp_path: Path, name: str, chosen: tuple[str, ...], launched: str
+) -> None:
+    """One with the whole name is measured without those that contain it."""
+    program = code(**{"BM_a": 1e-6, "BM_a/2": 1e-6})
+    bench = Bench(tmp_path, program, program)
+    (listing,) = bench.measure(filter=name, is_named=True).listings
+
+    assert (listing.base, listing.patch) == (chosen, chosen)
+    assert {*listing.not_chosen, *chosen} == {"BM_a", "BM_a/2"}
+    assert bench.sandbox.warm_ups[0][1] == launched
+    assert {pattern for _, pattern in bench.sandbox.launches} <= {launched}
+
+
+def test_a_former_name_chooses_the_renamed_benchmark_only(tmp_path: Path) -> None:
+    names = {"BM_old/2": 1e-6}
+    bench = Bench(tmp_path, code(BM_old=1e-6, **names), code(BM_new=1e-6, **names))
+    (listing,) = bench.measure(RENAMING, filter="BM_old", is_named=True).listings
+    assert listing.common == ("BM_new",)
+
+
 @pytest.mark.parametrize("name", ["old", "new"])
 def test_a_filter_chooses_a_renamed_benchmark_by_either_name(tmp_path: Path, name: str) -> None:
     bench = Bench(tmp_path, code(BM_old=1e-6, BM_x=1e-6), code(BM_new=1e-6, BM_x=1e-6))
