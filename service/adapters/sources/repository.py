@@ -57,7 +57,10 @@ def first_parent_line(repository: Path, good: str, bad: str) -> tuple[Suspect, .
     printed = _ask(repository, "log", *options, fields, "--end-of-options", f"{good}..{bad}")
     texts = iter(printed.split("\0")[:-1])
     rows = zip(texts, texts, texts, texts, texts, strict=True)
-    return tuple(Suspect(own, tuple(parents.split()), *rest) for own, parents, *rest in rows)
+    return tuple(
+        Suspect(own, tuple(parents.split()), day, author, subject)
+        for own, parents, day, author, subject in rows
+    )
 
 
 def top_of(repository: Path) -> Path:

@@ -18,6 +18,8 @@ from service.domain.verdict.inference.verdict import Comparison, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from service.domain.verdict.comparison.explanation import Explanation
+
 _PART: Final = 0.5  # of the whole slow-down; a candidate with surely less has another, smaller one
 
 
@@ -32,13 +34,17 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A commit of the line: parents by their IDs, the date in ISO 8601; author and subject are untrusted."""
+    """A commit of the line: parents by their IDs, the date in ISO 8601; author and subject are untrusted.
+
+    ``is_uncommitted``: Benchgate made it of the changes that nobody has committed.
+    """
 
     revision: str
     parents: tuple[str, ...]
     authored_on: str
     author: str
     subject: str
+    is_uncommitted: bool = False
 
     @property
     def is_merge(self) -> bool:
@@ -48,7 +54,10 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A comparison of two commits; ``causes`` explain an answer without pairs, ``seconds`` of the machine."""
+    """A comparison of two commits; ``causes`` explain an answer without pairs, ``seconds`` of the machine.
+
+    ``why`` explains the benchmark if that was asked for.
+    """
 
     base: str
     patch: str
@@ -56,6 +65,7 @@ class Measured:
     comparison: Comparison | None
     causes: tuple[str, ...]
     seconds: float
+    why: tuple[Explanation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,7 @@ class Bisection:
         merges: the merges that the search went into, outermost first.
         is_confirmed: the suspects are slower than the commit before them, measured directly.
         may_hide: a merged side of the suspect could not be compared, so it may have the culprit.
+        is_interrupted: a person ended it early.
     """
 
     measured: tuple[Measured, ...]
@@ -75,11 +86,17 @@ class Bisection:
     merges: tuple[Suspect, ...] = ()
     is_confirmed: bool = False
     may_hide: bool = False
+    is_interrupted: bool = False
 
     @property
     def is_found(self) -> bool:
         """Return whether one commit is the culprit, and confirmed."""
         return self.is_confirmed and len(self.suspects) == 1 and not self.may_hide
+
+    @property
+    def benchmark(self) -> str:
+        """The whole name of the benchmark; empty if nothing was compared."""
+        return next((each.comparison.row.benchmark for each in self.measured if each.comparison), "")
 
     @property
     def commits(self) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.measuring.listing import Listing
+    from service.domain.verdict.inference.verdict import Comparison
     from service.steps.building.session import BuildSession
 
 BUDGET: Final = 60.0  # seconds for all benchmarks, in addition to the machine time
@@ -30,13 +31,15 @@ BUDGET: Final = 60.0  # seconds for all benchmarks, in addition to the machine t
 def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[Explanation, ...]:
     """Count events of each benchmark that is slower by its time, the worst first, for a minute at most.
 
+    A benchmark that a person named is explained whatever its verdict.
+
     The launches come after all pairs, and change no verdict. A failure becomes a reason beside a benchmark.
     """
     spec = session.spec
     if not (spec.is_local and spec.is_explained and spec.base):
         return ()
     rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
-    slower = [row for row in rows if row.verdict is Verdict.SLOWER and row.row.metric.is_speed]
+    slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
     slower.sort(key=lambda row: -row.worsening)
     chosen = tuple(dict.fromkeys((row.row.suite, row.row.benchmark) for row in slower))
     if not chosen:
@@ -54,6 +57,12 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     except (CommandFailed, OutOfTime) as error:
         found += [Explanation(suite, name, obstacle=str(error)) for suite, name in chosen[len(found) :]]
     return tuple(found)
+
+
+def _is_explained(row: Comparison, *, is_asked: bool) -> bool:
+    """Return whether a row is slower by its time; one that a person asked for need only be compared."""
+    is_wanted = row.ratio is not None if is_asked else row.verdict is Verdict.SLOWER
+    return is_wanted and row.row.metric.is_speed
 
 
 def _explain(launcher: Launcher, suite: str, name: str, end: float) -> Explanation:

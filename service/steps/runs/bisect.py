@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.bisection import Answer, Bisection, Measured, answer_of, halve
 from service.domain.values.errors import BadInput
-from service.domain.values.text import listed
+from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.bisection import not_one_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,21 +18,33 @@ if TYPE_CHECKING:
     from service.domain.verdict.inference.verdict import ComparedRow, Comparison
     from service.steps.runs.gate import LocalVerdict
 
-    Compare = Callable[[str, str], LocalVerdict]
+    Compare = Callable[["Question"], LocalVerdict]
     LineOf = Callable[[str, str], Sequence[Suspect]]
     Tell = Callable[[Measured], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Ask how much slower a benchmark is at ``patch`` than at ``base``, and why if ``is_explained``."""
+
+    base: str
+    patch: str
+    benchmark: str
+    is_explained: bool = False
 
 
 def bisect(
     benchmark: str, good: str, line: Sequence[Suspect], compare: Compare, line_of: LineOf, tell: Tell
 ) -> Bisection:
-    """Find the commit of a line that made a benchmark slower.
+    """Find the commit of a line that made a benchmark slower, and explain why.
+
+    Ctrl-C ends it early, with the commits that are left by then.
 
     Args:
         benchmark: its name, or a part of the name that no other one has.
         good: the commit before the line.
         line: commits by first parents, oldest first; not empty.
-        compare: measures and judges the second commit against the first.
+        compare: measures and judges one commit against another.
         line_of: returns the first-parent line after one commit up to another, oldest first.
         tell: is called after each comparison.
 
@@ -41,21 +52,19 @@ def bisect(
         BadInput: the name chooses no benchmark, or several.
     """
     search = _Search(benchmark, compare, tell)
-    if search.ask(good, line[-1].revision) is not Answer.SLOWER:
-        return Bisection(tuple(search.measured))
-    merges: list[Suspect] = []
-    suspects = search.narrow(good, line)
-    while len(suspects) == 1 and (side := search.slow_side(good, suspects[0], line_of)):
-        merges.append(suspects[0])
-        suspects = search.narrow(good, side)
-    answer = search.ask(suspects[0].parents[0], suspects[-1].revision) if suspects[0].parents else None
-    is_confirmed, may_hide = answer is Answer.SLOWER, len(suspects) == 1 and search.is_side_open
-    return Bisection(tuple(search.measured), tuple(suspects), tuple(merges), is_confirmed, may_hide)
+    try:
+        is_confirmed = search.run(good, line, line_of)
+    except KeyboardInterrupt:
+        return replace(search.found(), is_interrupted=True)
+    return replace(search.found(), is_confirmed=is_confirmed)
 
 
 @dataclass(slots=True)
 class _Search:
-    """The comparisons so far; ``row`` and ``whole`` are the metric and its slow-down over the whole line."""
+    """The comparisons so far; ``row`` and ``whole`` are the metric and its slow-down over the whole line.
+
+    ``left`` are the commits of which one made it slower; empty: it is not known yet whether any did.
+    """
 
     benchmark: str
     compare: Compare
@@ -63,30 +72,58 @@ class _Search:
     row: ComparedRow | None = None
     whole: float = 0.0
     measured: list[Measured] = field(default_factory=list)
+    left: Sequence[Suspect] = ()
+    merges: list[Suspect] = field(default_factory=list)
     is_side_open: bool = False  # a side of the last merge was not clearly as fast as the good commit
+    explained: tuple[str, str] | None = None
 
-    def ask(self, base: str, patch: str) -> Answer:
-        """Compare two commits, unless they were compared before."""
-        if known := [each.answer for each in self.measured if (each.base, each.patch) == (base, patch)]:
-            return known[0]
-        verdict = self.compare(base, patch)
+    def run(self, good: str, line: Sequence[Suspect], line_of: LineOf) -> bool:
+        """Search a line; return whether a direct comparison confirms what is left of it."""
+        if self.ask(good, line[-1].revision, is_explained=len(line) == 1) is not Answer.SLOWER:
+            return False
+        self.narrow(good, line)
+        while len(self.left) == 1 and (side := self.slow_side(good, self.left[0], line_of)):
+            self.merges.append(self.left[0])
+            self.narrow(good, side)
+        parents = self.left[0].parents
+        if not parents:
+            return False
+        return self.ask(parents[0], self.left[-1].revision, is_explained=True) is Answer.SLOWER
+
+    def found(self) -> Bisection:
+        """Return what is known so far."""
+        may_hide = len(self.left) == 1 and self.is_side_open
+        return Bisection(tuple(self.measured), tuple(self.left), tuple(self.merges), may_hide=may_hide)
+
+    def ask(self, base: str, patch: str, *, is_explained: bool = False) -> Answer:
+        """Compare two commits, unless they were compared before, and explained if that is asked for."""
+        known = [each.answer for each in self.measured if (each.base, each.patch) == (base, patch)]
+        if known and (not is_explained or self.explained == (base, patch)):
+            return known[-1]
+        name = self.row.benchmark if self.row else self.benchmark
+        verdict = self.compare(Question(base, patch, name, is_explained))
         if not (self.measured or verdict.is_chosen):
             raise BadInput(*verdict.end.causes[:1])
         found = self._comparison(verdict.comparisons)
         answer = answer_of(found, self.whole)
         if found is None and verdict.end.outcome is Outcome.INFRASTRUCTURE:
             answer = Answer.UNDECIDED
-        seconds = sum(verdict.seconds.values())
-        self.measured.append(Measured(base, patch, answer, found, verdict.end.causes, seconds))
+        seconds, why = sum(verdict.seconds.values()), tuple(map(Explanation.from_mapping, verdict.why))
+        self.measured.append(Measured(base, patch, answer, found, verdict.end.causes, seconds, why))
+        if is_explained:
+            self.explained = base, patch
         self.tell(self.measured[-1])
         return answer
 
-    def narrow(self, good: str, line: Sequence[Suspect]) -> Sequence[Suspect]:
-        """Return the commits that are left of a line with a slower end."""
+    def narrow(self, good: str, line: Sequence[Suspect]) -> None:
+        """Leave of a line with a slower end the commits that may have made it slower."""
         answers = {len(line): Answer.SLOWER}
-        while (bracket := halve(len(line), answers)).then is not None:
+        bracket = halve(len(line), answers)
+        self.left = line
+        while bracket.then is not None:
             answers[bracket.then] = self.ask(good, line[bracket.then - 1].revision)
-        return line[bracket.begin : bracket.end]
+            bracket = halve(len(line), answers)
+            self.left = line[bracket.begin : bracket.end]
 
     def slow_side(self, good: str, merge: Suspect, line_of: LineOf) -> Sequence[Suspect]:
         """Return the commits that a merge brought, if their tip is slower; else none."""
@@ -106,16 +143,8 @@ class _Search:
     def _comparison(self, comparisons: Sequence[Comparison]) -> Comparison | None:
         """Return that of the metric; the first comparison chooses the metric that is slowest."""
         if self.row is None:
-            chosen = self._of_benchmark(comparisons)
-            slower = [each for each in chosen if each.verdict is Verdict.SLOWER]
-            worst = max(slower or chosen, key=lambda each: each.worsening, default=None)
+            slower = [each for each in comparisons if each.verdict is Verdict.SLOWER]
+            worst = max(slower or comparisons, key=lambda each: each.worsening, default=None)
             if worst is not None:
                 self.row, self.whole = worst.row, worst.worsening
         return next((each for each in comparisons if each.row == self.row), None)
-
-    def _of_benchmark(self, comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
-        exact = [each for each in comparisons if each.row.benchmark == self.benchmark]
-        names = {each.row.benchmark for each in exact or comparisons}
-        if len(names) > 1:
-            raise BadInput(not_one_benchmark(self.benchmark), listed(sorted(names)))
-        return exact or comparisons

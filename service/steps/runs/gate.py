@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from service.domain.building.spec import LOCAL, BuildSpec, MorePairs, Revision
+from service.domain.measuring.listing import named_like
 from service.domain.project.own_renames import with_own_renames
 from service.domain.project.project_file import FILE_NAME, concerns, parse_job, parse_project_file
 from service.domain.runs.judge_build import judge_measured
@@ -15,6 +16,7 @@ from service.domain.values.errors import BadInput, BadProjectFile
 from service.domain.values.identity import RunKind
 from service.domain.values.text import listed
 from service.domain.verdict.inference.interim_looks import look_from
+from service.domain.wording.bisection import not_one_benchmark
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.measured_causes import (
     WITHOUT_HISTORY,
@@ -59,11 +61,13 @@ class Asked:
         filter: chooses benchmarks as in the comment command `benchmark`; empty: all.
         pairs: an undecided benchmark gets this many, whatever they promise; None: by the policy.
         minutes: the machine time of each job; None: the policy's.
+        is_name: ``filter`` names one benchmark: exactly, or by a part that no other one has.
     """
 
     filter: str = ""
     pairs: int | None = None
     minutes: int | None = None
+    is_name: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -139,8 +143,8 @@ def comparing_jobs(jobs: Sequence[Job], where: str) -> tuple[tuple[Job, ...], tu
     if jobs and not comparing:
         kinds = listed([f"{job.name} ({job.kind})" for job in others])
         raise BadInput(
-            "`--filter`, `--pairs`, `--minutes` and `--list` are for jobs that measure both sides, and there "
-            f"is none: {kinds}",
+            "`--filter`, `--pairs`, `--minutes`, `--list`, `bisect` and `why` are for jobs that measure both "
+            f"sides, and there is none: {kinds}",
             where,
         )
     return comparing, others
@@ -192,7 +196,8 @@ def as_asked(spec: BuildSpec, asked: Asked) -> BuildSpec:
         policy = {**(job.source.get("policy") or {}), "machine_time": 60 * asked.minutes}
         job = parse_job(job.name, {**job.source, "policy": policy})
     longer = MorePairs(ALL, look_from(asked.pairs)) if asked.pairs else None
-    return replace(spec, job=job, longer=longer, filter=asked.filter, is_time_asked=bool(asked.minutes))
+    spec = replace(spec, filter=asked.filter, is_named=asked.is_name)
+    return replace(spec, job=job, longer=longer, is_time_asked=bool(asked.minutes))
 
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:
@@ -242,7 +247,9 @@ def _without_choice(spec: BuildSpec, build: LocalClaimed, report: MachineReport)
     if not (spec.filter and build.listings) or any(each.base or each.patch for each in build.listings):
         return None
     others = [name for each in build.listings for name in each.not_chosen]
-    end = BuildEnd(Outcome.NO_PARENT, (none_chosen(spec.filter, others),))
+    like = named_like(build.listings, spec.filter)
+    cause = not_one_benchmark(spec.filter, like) if like else none_chosen(spec.filter, others)
+    end = BuildEnd(Outcome.NO_PARENT, (cause,))
     return LocalVerdict(spec.job.name, (), end, report.seconds, is_chosen=False)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from service.adapters.machines.local_build import LocalBuild
 from service.cli.local.results import JobResult
+from service.cli.local.why import is_answer
 from service.domain.building.spec import BuildSpec
 from service.domain.project.project_file import parse_job
 from service.domain.wording.build_causes import SEVERAL_THREADS
@@ -61,8 +62,9 @@ class Desk:
 
         self.sandbox.before_count = count
 
-    def gate(self, *, why: bool = True) -> LocalVerdict:
-        spec = replace(local_spec(self.source, "kv", "base", "patch", JOB), is_explained=why)
+    def gate(self, *, why: bool = True, name: str = "") -> LocalVerdict:
+        spec = local_spec(self.source, "kv", "base", "patch", JOB)
+        spec = replace(spec, is_explained=why, filter=name, is_named=bool(name))
         build = LocalBuild(spec, "seed", self.scratch / "binaries")
         return gate(spec, build, memory_host(self.source, self.sandbox, self.scratch), Silence())
 
@@ -94,6 +96,29 @@ def test_nothing_is_counted_unless_it_is_asked_for(tmp_path: Path) -> None:
     assert plain.why == ()
     assert "why" not in plain.seconds
     assert asked.comparisons == plain.comparisons
+
+
+@pytest.mark.parametrize("name", ["BM_same", "BM_a"])
+def test_a_benchmark_that_was_asked_for_is_explained_also_if_it_is_not_slower(
+    tmp_path: Path, name: str
+) -> None:
+    found = Desk(tmp_path, patch=program({"BM_a": 0.8}, events={**EVENTS, "Bcm": 40})).gate(name=name)
+    assert [each["benchmark"] for each in found.why] == [name]
+    assert f"{name}: 300 % more branch misses (10 → 40 per iteration), in work" in found.end.causes
+    assert is_answer(found)
+
+
+def test_a_name_of_several_benchmarks_is_refused_before_any_pair(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    found = desk.gate(name="BM_")
+    assert not found.is_chosen
+    assert "part of several: BM_a, BM_b, BM_same" in found.end.causes[0]
+    assert not desk.sandbox.launches
+
+
+def test_a_benchmark_without_valgrind_has_no_answer(tmp_path: Path) -> None:
+    base, patch = (json.dumps({"benchmarks": each}) for each in (TIMES, {**TIMES, "BM_a": 2e-6}))
+    assert not is_answer(Desk(tmp_path, base, patch).gate(name="BM_a"))
 
 
 def test_nothing_is_counted_if_nothing_is_slower(tmp_path: Path) -> None:
@@ -131,6 +156,8 @@ def test_a_specification_keeps_the_request() -> None:
     source = MemorySource()
     source.commit("base", None, {CODE: BASE})
     spec = local_spec(source, "kv", "base", "base", JOB)
-    assert "is_explained" not in spec.to_mapping()
-    asked = replace(spec, is_explained=True)
-    assert BuildSpec.from_mapping(asked.to_mapping()).is_explained
+    assert not {"is_explained", "is_named"} & spec.to_mapping().keys()
+    asked = replace(spec, is_explained=True, filter="BM_a", is_named=True)
+    found = BuildSpec.from_mapping(asked.to_mapping())
+    assert found.is_explained
+    assert found.is_named

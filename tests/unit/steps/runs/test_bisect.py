@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,11 @@ import pytest
 from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.bisection import Answer, Suspect
-from service.domain.values.errors import BadInput
+from service.domain.verdict.comparison.causes import Cause, Kind
+from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.bisection import conclusion
-from service.steps.runs.bisect import bisect
+from service.steps.runs.bisect import Question, bisect
 from service.steps.runs.gate import LocalVerdict
 from tests.unit.domain.comparisons import row
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from service.domain.trunk.bisection import Bisection, Measured
 
 FLOOR = 0.01
+GROWN = "new locks (0 → 2 per iteration), in work"
 
 
 @dataclass
@@ -35,7 +37,10 @@ class History:
     sides: dict[str, list[Suspect]] = field(default_factory=dict)
     noise: float = 0.0
     random: Random = field(default_factory=lambda: Random(1))  # noqa: S311 - repeatable
+    interrupted: int | None = None  # comparisons before Ctrl-C
     asked: list[tuple[str, str]] = field(default_factory=list)
+    explained: list[tuple[str, str]] = field(default_factory=list)
+    benchmarks: list[str] = field(default_factory=list)
 
     def commit(self, name: str, time: float, *parents: str) -> Suspect:
         """Add a commit on top of others."""
@@ -47,9 +52,17 @@ class History:
         names = [since, *(f"{prefix}{at}" for at in range(1, len(times) + 1))]
         return [self.commit(names[at + 1], time, names[at]) for at, time in enumerate(times)]
 
-    def compare(self, base: str, patch: str) -> LocalVerdict:
+    def compare(self, question: Question) -> LocalVerdict:
         """Answer as a machine: undecided if an interval of two standard errors contains the floor."""
+        if len(self.asked) == self.interrupted:
+            raise KeyboardInterrupt
+        base, patch = question.base, question.patch
         self.asked.append((base, patch))
+        self.benchmarks.append(question.benchmark)
+        why: tuple[Explanation, ...] = ()
+        if question.is_explained:
+            self.explained.append((base, patch))
+            why = (Explanation("s", "BM", causes=(Cause(Kind.LOCKS, "work", 0.0, 2.0),)),)
         if {base, patch} & self.broken:
             return LocalVerdict("job", (), BuildEnd(Outcome.FAILED, ("it does not compile",)), {"build": 1.0})
         ratio = self.times[patch] / self.times[base] * (1 + self.random.gauss(0, self.noise))
@@ -60,7 +73,8 @@ class History:
         elif high < 1 + FLOOR:
             verdict = Verdict.SAME
         found = Comparison(row("BM"), verdict, 8, ratio, (low, high))
-        return LocalVerdict("job", (found,), BuildEnd(Outcome.PASSED), {"measure": 2.0})
+        end, seconds = BuildEnd(Outcome.PASSED), {"measure": 2.0}
+        return LocalVerdict("job", (found,), end, seconds, why=tuple(each.to_mapping() for each in why))
 
     def bisect(self, line: Sequence[Suspect]) -> Bisection:
         """Search a line."""
@@ -161,20 +175,60 @@ def test_a_slow_down_that_its_parent_has_too_is_not_confirmed() -> None:
     line = history.line([100.0, 100.0, 120.0])
     right = history.compare
 
-    def compare(base: str, patch: str) -> LocalVerdict:
-        history.times["c2"] = 120.0 if base == "c2" else 100.0
-        return right(base, patch)
+    def compare(question: Question) -> LocalVerdict:
+        history.times["c2"] = 120.0 if question.base == "c2" else 100.0
+        return right(question)
 
     found = bisect("BM", "good", line, compare, lambda _, __: (), lambda _: None)
     assert names(found) == ["c3"]
     assert not found.is_confirmed
-    assert next(conclusion(found)).startswith("suspect: c3 ")
+    said = list(conclusion(found))
+    assert said[0].startswith("suspect: c3 ")
+    assert not any(GROWN in each for each in said)
 
 
-def test_a_name_that_is_part_of_several_names_is_refused() -> None:
+def test_a_range_is_explained_by_its_last_comparison() -> None:
+    history = History(broken={"c4"})
+    found = history.bisect(history.line([100.0] * 4 + [120.0] * 4))
+    assert history.explained == [("c3", "c5")]
+    assert f"BM: {GROWN}" in list(conclusion(found))
+
+
+@pytest.mark.parametrize(("commits", "comparisons"), [(1, 1), (2, 3)])
+def test_a_first_commit_is_compared_again_unless_it_is_explained_already(
+    commits: int, comparisons: int
+) -> None:
     history = History()
-    line = history.line([120.0])
-    rows = tuple(Comparison(row(name), Verdict.SAME) for name in ("BM_a", "BM_b"))
-    verdict = LocalVerdict("job", rows, BuildEnd(Outcome.PASSED), {})
-    with pytest.raises(BadInput, match="BM_a, BM_b"):
-        bisect("BM_", "good", line, lambda _, __: verdict, lambda _, __: (), lambda _: None)
+    found = history.bisect(history.line([120.0] * commits))
+    assert history.asked == [("good", f"c{commits}"), ("good", "c1"), ("good", "c1")][:comparisons]
+    assert history.explained == [("good", "c1")]
+    assert found.is_found
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "left"), [(0, []), (1, ["c1", "c8"]), (2, ["c5", "c8"]), (4, ["c6"])]
+)
+def test_ctrl_c_leaves_the_commits_that_may_be_slower(interrupted: int, left: list[str]) -> None:
+    history = History(interrupted=interrupted)
+    found = history.bisect(history.line([100.0] * 5 + [120.0] * 3))
+    assert [names(found)[0], names(found)[-1]][: len(left)] == left if left else not found.suspects
+    assert found.is_interrupted
+    assert not found.is_found
+    assert len(found.measured) == interrupted
+
+
+def test_the_later_comparisons_measure_the_whole_name_only() -> None:
+    history = History()
+    line = history.line([100.0, 120.0, 120.0])
+    bisect("B", "good", line, history.compare, lambda _, __: (), lambda _: None)
+    assert history.benchmarks == ["B", "BM", "BM", "BM"]
+
+
+def test_uncommitted_changes_are_no_commit_of_an_author() -> None:
+    history = History()
+    line = history.line([100.0, 120.0])
+    found = history.bisect([line[0], replace(line[1], is_uncommitted=True)])
+    assert list(conclusion(found))[:2] == [
+        "culprit: your uncommitted changes",
+        "confirmed: with them, it is slower than HEAD",
+    ]
