@@ -4,60 +4,57 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from service.adapters.machines.local_build import LocalBuild
-from service.adapters.sources.repository import first_parent_line
+from service.adapters.sources.repository import WORKTREE, first_parent_line
 from service.adapters.system.locking import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.commits import open_commits
-from service.cli.local.options import AS_JSON, MOST_MINUTES, NO_SANDBOX, SEED, say_wait
-from service.cli.local.progress import TerminalProgress
-from service.domain.project.project_file import FILE_NAME
-from service.domain.values.errors import BadInput
-from service.domain.values.text import listed
-from service.domain.wording.bisection import NOT_ON_LINE, conclusion, measured_line, named, not_one_job
-from service.steps.runs.bisect import bisect
-from service.steps.runs.gate import (
-    Asked,
-    as_asked,
-    choose_jobs,
-    comparing_jobs,
-    find_project_file,
-    gate,
-    local_spec,
-    local_workspace,
+from service.cli.local.options import (
+    AS_JSON,
+    BENCHMARK,
+    MINUTES,
+    NO_SANDBOX,
+    ONE_JOB,
+    PROJECT_FILE,
+    REPO,
+    SEED,
+    say_wait,
 )
+from service.cli.local.progress import TerminalProgress
+from service.cli.local.project_text import choose_job
+from service.domain.values.errors import BadInput
+from service.domain.wording.bisection import NOT_ON_LINE, conclusion, measured_line, named
+from service.steps.runs.bisect import bisect
+from service.steps.runs.gate import Asked, as_asked, gate, local_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from service.cli.local.commits import Commits
     from service.domain.project.job import Job
     from service.domain.sources.workspace import Workspace
     from service.domain.trunk.bisection import Bisection, Measured, Suspect
+    from service.steps.runs.bisect import Question
     from service.steps.runs.gate import LocalVerdict
 
-_SHORT: Final = 10  # characters of a commit ID in the name of a log
+_SHORT: Final = 10  # characters of a commit ID in the name of a log, and in a command
 
 
 @click.command()
 @click.argument("good")
 @click.argument("bad")
-@click.option("--benchmark", required=True, help="Its name, or a part of it that no other benchmark has.")
-@click.option("--job", "job_name", help="The job of benchgate.yaml; needed if several measure both sides.")
-@click.option(
-    "--repo", default=".", show_default=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
-@click.option(
-    "--minutes",
-    type=click.IntRange(1, MOST_MINUTES),
-    help="Use this machine time for each comparison, instead of the policy's.",
-)
+@BENCHMARK
+@ONE_JOB
+@PROJECT_FILE
+@REPO
+@MINUTES
 @SEED
 @NO_SANDBOX
 @AS_JSON
@@ -68,6 +65,7 @@ def command(
     bad: str,
     benchmark: str,
     job_name: str | None,
+    project_file: str | None,
     repo: Path,
     minutes: int | None,
     seed: str | None,
@@ -75,33 +73,41 @@ def command(
     no_sandbox: bool,
     as_json: bool,
 ) -> None:
-    """Find the commit after GOOD, up to BAD, that made a benchmark slower.
+    """Find the commit after GOOD, up to BAD, that made a benchmark slower, and say what grew in it.
 
     Compares GOOD with BAD, then GOOD with about log2(n) of the n commits between them along first parents,
     with the engine and the project file of `benchgate gate`. Skips commits that cannot be built or stay
     undecided. Goes into a merge if the merged side is slower. At the end, compares the commit with its
-    parent; only if that shows the slow-down too, the commit is confirmed.
+    parent; only if that shows the slow-down too, the commit is confirmed. Then says what grew, as
+    `benchgate gate --why`. BAD may be WORKTREE.
 
     Exit code 0: one commit, confirmed; 2: wrong usage; 3: BAD is not slower, several commits are left, or
-    the commit is not confirmed; 130: interrupted.
+    the commit is not confirmed; 130: interrupted, after the commits that are left and the command that goes
+    on.
     """
-    if not benchmark:
-        raise click.UsageError("--benchmark is empty: name the benchmark that got slower")
     commits = open_commits(repo, good, bad, is_sandboxed=not no_sandbox)
     line = first_parent_line(repo, commits.base_commit, commits.patch_commit)
     if not line or line[0].parents[:1] != (commits.base_commit,):
         raise BadInput(NOT_ON_LINE, str(repo.resolve()))
-    job, workspace = _choose_job(commits, job_name)
+    if bad == WORKTREE:
+        line = (*line[:-1], replace(line[-1], is_uncommitted=True))
+    job, workspace = choose_job(commits, job_name, project_file)
     seed = seed or secrets.token_hex(8)
-    call = _Call(commits, repo, job, workspace, Asked(benchmark, minutes=minutes), seed, as_json=as_json)
+    asked = Asked(benchmark, minutes=minutes, is_name=True)
+    call = _Call(commits, repo, job, workspace, asked, seed, as_json=as_json)
     found = call.bisect(line)
     if as_json:
-        request = commits.to_mapping() | {"benchmark": benchmark, "job": job.name, "minutes": minutes}
-        click.echo(json.dumps({"schema_version": 1, "seed": seed, "asked": request} | to_mapping(found)))
+        request = {"benchmark": benchmark, "job": job.name, "project_file": project_file, "minutes": minutes}
+        asked_for = {"schema_version": 1, "seed": seed, "asked": commits.to_mapping() | request}
+        click.echo(json.dumps(asked_for | to_mapping(found)))
     else:
         for text in conclusion(found):
             click.echo(text)
         click.echo(f"seed {seed}", err=True)
+    if found.is_interrupted:
+        if found.suspects:
+            click.echo(f"to go on: {_going_on(ctx, found)}", err=True)
+        raise click.Abort
     ctx.exit(EXIT_OK if found.is_found else EXIT_CANNOT)
 
 
@@ -135,11 +141,12 @@ class _Call:
         with own_turn(self.commits.home, say_wait):
             return bisect(self.asked.filter, self.commits.base_commit, line, self._compare, line_of, tell)
 
-    def _compare(self, base: str, patch: str) -> LocalVerdict:
+    def _compare(self, question: Question) -> LocalVerdict:
         self.compared += 1
-        commits = self.commits
-        spec = as_asked(local_spec(commits.source, commits.project, base, patch, self.job), self.asked)
-        spec = replace(spec, workspace=self.workspace)
+        commits, base, patch = self.commits, question.base, question.patch
+        spec = local_spec(commits.source, commits.project, base, patch, self.job)
+        spec = as_asked(spec, replace(self.asked, filter=question.benchmark))
+        spec = replace(spec, workspace=self.workspace, is_explained=question.is_explained)
         build = LocalBuild(spec, f"{self.seed}-{self.compared}", commits.home / "binaries")
         with TerminalProgress() as progress:
             found = gate(spec, build, commits.host, progress)
@@ -147,17 +154,19 @@ class _Call:
         return found
 
 
-def _choose_job(commits: Commits, name: str | None) -> tuple[Job, Workspace | None]:
-    revisions = {commits.base: commits.base_commit, commits.patch: commits.patch_commit}
-    text, revision = find_project_file(commits.source, commits.project, revisions)
-    where = f"{FILE_NAME} of {revision}"
-    jobs, misconfigured = choose_jobs(text, name, where)
-    jobs, _ = comparing_jobs(jobs, where)
-    if not jobs:
-        raise BadInput("; ".join(f"{job.name}: {job.problem}" for job in misconfigured), where)
-    if len(jobs) > 1:
-        raise BadInput(not_one_job(listed([job.name for job in jobs])), where)
-    return jobs[0], local_workspace(commits.source, commits.project, text, jobs)
+def _going_on(ctx: click.Context, found: Bisection) -> str:
+    """Write the command that searches the commits that are left."""
+    last = found.suspects[-1]
+    ends = found.suspects[0].parents[0][:_SHORT], WORKTREE if last.is_uncommitted else last.revision[:_SHORT]
+    given = {"benchmark": found.benchmark}
+    words = ["benchgate", "bisect", *ends]
+    for option in ctx.command.params:
+        if not isinstance(option, click.Option) or option.name in {"seed", "help"}:
+            continue
+        value = given.get(option.name, ctx.params[option.name])
+        if value and str(value) != str(option.default):
+            words += option.opts[-1:] if option.is_flag else [option.opts[-1], str(value)]
+    return shlex.join(words)
 
 
 def to_mapping(found: Bisection) -> dict[str, Any]:
@@ -166,6 +175,7 @@ def to_mapping(found: Bisection) -> dict[str, Any]:
         "found": found.is_found,
         "confirmed": found.is_confirmed,
         "may_hide": found.may_hide,
+        "interrupted": found.is_interrupted,
         "suspects": [asdict(each) for each in found.suspects],
         "merges": [asdict(each) for each in found.merges],
         "commits": found.commits,
@@ -186,4 +196,5 @@ def _measured(found: Measured) -> dict[str, Any]:
         "pairs": row.pairs if row else 0,
         "seconds": found.seconds,
         "causes": found.causes,
+        "why": [each.to_mapping() for each in found.why],
     }

@@ -54,7 +54,7 @@ def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool
     """
     is_working_tree = patch == WORKTREE
     if base == WORKTREE:
-        raise click.UsageError(f"only --patch can be {WORKTREE}: the base is a commit")
+        raise click.UsageError(f"only what is judged can be {WORKTREE}: the base is a commit")
     base = base or ("HEAD" if is_working_tree else _PARENT)
     base_commit = _resolve_base(repo, base)
     patch_commit = commit_working_tree(repo) if is_working_tree else resolve_revision(repo, patch)
@@ -66,7 +66,7 @@ def open_commits(repo: Path, base: str | None, patch: str, *, is_sandboxed: bool
         remedy = (
             f"changes in a submodule ({changed}) count once they are committed there"
             if changed
-            else f"without `--patch {WORKTREE}`, `gate` judges the last commit"
+            else f"`HEAD` instead of {WORKTREE} is the last commit"
         )
         raise BadInput(
             f"the working tree has the files of {base}, so there is nothing to judge; {remedy}",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,12 +13,19 @@ from service.adapters.sources.repository import WORKTREE
 from service.adapters.system.locking import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.commits import open_commits
-from service.cli.local.options import AS_JSON, MOST_MINUTES, NO_SANDBOX, SEED, say_wait
+from service.cli.local.options import (
+    AS_JSON,
+    MOST_MINUTES,
+    NO_SANDBOX,
+    PROJECT_FILE,
+    REPO,
+    SEED,
+    say_wait,
+)
 from service.cli.local.progress import TerminalProgress
-from service.cli.local.project_text import read_project_text
+from service.cli.local.project_text import choose_project_file
 from service.cli.local.results import JobResult, results_to_json
 from service.domain.project.policy import MOST_PAIRS
-from service.domain.project.project_file import FILE_NAME
 from service.domain.runs.vote import CONSEQUENCES, LocalEnd, Outcome
 from service.domain.values.text import listed
 from service.domain.verdict.inference.estimate import MIN_PAIRS
@@ -30,7 +36,6 @@ from service.steps.runs.gate import (
     choose_jobs,
     comparing_jobs,
     concerned_jobs,
-    find_project_file,
     gate,
     local_spec,
     local_workspace,
@@ -41,6 +46,7 @@ from service.steps.runs.list_benchmarks import list_benchmarks, listing_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from service.cli.local.commits import Commits
     from service.domain.building.spec import BuildSpec
@@ -50,11 +56,13 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildHost
     from service.steps.runs.list_benchmarks import ListedJob
 
+_READ_LATER: Final = (
+    ". The service reads the file of the target branch only, so it votes after this one is merged"
+)
+
 
 @click.command()
-@click.option(
-    "--repo", default=".", show_default=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
+@REPO
 @click.option("--base", help=f"The commit to compare with.  [default: HEAD^; HEAD with --patch {WORKTREE}]")
 @click.option(
     "--patch",
@@ -64,11 +72,7 @@ if TYPE_CHECKING:
     "not ignored.",
 )
 @click.option("--job", "job_name", help="One job of benchgate.yaml, whatever its `paths`; by default all.")
-@click.option(
-    "--project-file",
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
-    help="Use this file instead of the base's benchgate.yaml; `-` reads stdin.",
-)
+@PROJECT_FILE
 @click.option(
     "--filter",
     "pattern",
@@ -141,7 +145,7 @@ def command(
         click.echo("correct the file; `--project-file FILE` tries it before you commit it", err=True)
         ctx.exit(EXIT_USAGE)
     seed = seed or secrets.token_hex(8)
-    call = _Call(commits, asked, seed, list_benchmarks if as_list else gate, workspace, why)
+    call = LocalCall(commits, asked, seed, list_benchmarks if as_list else gate, workspace, why)
     results = [JobResult(verdict) for verdict in not_built]
     for each in results:
         each.show(as_json=as_json)
@@ -173,7 +177,7 @@ def _check_options(pattern: str | None, pairs: int | None, *, as_list: bool, why
 
 
 @dataclass(slots=True)
-class _Call:
+class LocalCall:
     """One call: the commits that it compares, what it does with their builds, and the other repositories.
 
     ``is_explained``: slower benchmarks are explained. ``is_interrupted``: a person ended it early.
@@ -231,7 +235,7 @@ def _choose_jobs(
 
     Print the names of the jobs that are left out.
     """
-    text, where = _project_file(commits, project_file)
+    text, where = choose_project_file(commits, project_file, _READ_LATER)
     jobs, misconfigured = choose_jobs(text, job_name, where)
     for job in misconfigured:
         click.echo(f"{job.name}: {Outcome.MISCONFIGURED}: {job.problem}", err=True)
@@ -249,21 +253,6 @@ def _choose_jobs(
         sides = (commits.base_commit, commits.patch_commit)
         jobs, others = concerned_jobs(commits.source, commits.project, *sides, jobs)
     return jobs, others, local_workspace(commits.source, commits.project, text, jobs)
-
-
-def _project_file(commits: Commits, named: str | None) -> tuple[str, str]:
-    """Return the text of the project file, and its name in errors; print a note if it is not the base's."""
-    if named is not None:
-        return read_project_text(named)
-    revisions = {commits.base: commits.base_commit, commits.patch: commits.patch_commit}
-    text, revision = find_project_file(commits.source, commits.project, revisions)
-    if revision != commits.base:
-        click.echo(
-            f"note: {commits.base} has no {FILE_NAME}; using that of {revision}. The service reads the file "
-            "of the target branch only, so it votes after this one is merged",
-            err=True,
-        )
-    return text, f"{FILE_NAME} of {revision}"
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
