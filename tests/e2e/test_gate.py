@@ -367,11 +367,11 @@ def gate(project: TinyProject, *words: str) -> CompletedProcess[str]:
     return benchgate("gate", "--repo", str(project.path), *words, cache=str(project.path.parent / "cache"))
 
 
-def started(project: TinyProject, *words: str) -> subprocess.Popen[str]:
-    """Start `benchgate gate` in the project."""
+def started(project: TinyProject, *words: str, command: str = "gate") -> subprocess.Popen[str]:
+    """Start `benchgate gate`, or another command, in the project."""
     # A shell that starts the tests in the background lets them ignore this signal.
     heeding = ["env", "--default-signal=INT"]
-    argv = [*heeding, sys.executable, "-m", "service.cli", "gate", "--repo", str(project.path), *words]
+    argv = [*heeding, sys.executable, "-m", "service.cli", command, "--repo", str(project.path), *words]
     environment = {**os.environ, "XDG_CACHE_HOME": str(project.path.parent / "cache"), "NO_COLOR": "1"}
     return subprocess.Popen(
         argv,

@@ -63,7 +63,7 @@ def bisect(
 class _Search:
     """The comparisons so far; ``row`` and ``whole`` are the metric and its slow-down over the whole line.
 
-    ``left`` are the commits of which one made it slower; empty: it is not known yet whether any did.
+    ``left`` are the commits of which one made it slower, if the first comparison is slower.
     """
 
     benchmark: str
@@ -79,6 +79,7 @@ class _Search:
 
     def run(self, good: str, line: Sequence[Suspect], line_of: LineOf) -> bool:
         """Search a line; return whether a direct comparison confirms what is left of it."""
+        self.left = line
         if self.ask(good, line[-1].revision, is_explained=len(line) == 1) is not Answer.SLOWER:
             return False
         self.narrow(good, line)
@@ -92,8 +93,10 @@ class _Search:
 
     def found(self) -> Bisection:
         """Return what is known so far."""
-        may_hide = len(self.left) == 1 and self.is_side_open
-        return Bisection(tuple(self.measured), tuple(self.left), tuple(self.merges), may_hide=may_hide)
+        is_slower = bool(self.measured) and self.measured[0].answer is Answer.SLOWER
+        left = tuple(self.left) if is_slower else ()
+        may_hide = len(left) == 1 and self.is_side_open
+        return Bisection(tuple(self.measured), left, tuple(self.merges), may_hide=may_hide)
 
     def ask(self, base: str, patch: str, *, is_explained: bool = False) -> Answer:
         """Compare two commits, unless they were compared before, and explained if that is asked for."""

@@ -55,8 +55,8 @@ def test_a_working_tree_without_changes_exits_with_2(project: TinyProject) -> No
     done = gate(project, "--patch", "WORKTREE")
     assert done.returncode == 2
     assert done.stderr.endswith(
-        "the working tree has the files of HEAD, so there is nothing to judge; without `--patch WORKTREE`, "
-        "`gate` judges the last commit\n"
+        "the working tree has the files of HEAD, so there is nothing to judge; `HEAD` instead of "
+        "WORKTREE is the last commit\n"
     )
 
 
@@ -165,7 +165,7 @@ def test_jobs_that_measure_nothing_are_left_out_with_a_note(project: TinyProject
         (("--list", "--pairs", "14"), "--list measures one pair: leave out --pairs"),
         (("--pairs", "4"), "4 is not in the range 5<=x<=1000"),
         (("--minutes", "0"), "0 is not in the range 1<=x<=1440"),
-        (("--base", "WORKTREE"), "only --patch can be WORKTREE: the base is a commit"),
+        (("--base", "WORKTREE"), "only what is judged can be WORKTREE: the base is a commit"),
     ],
 )
 def test_wrong_values_exit_with_2_and_a_sentence(
