@@ -139,14 +139,14 @@ def _last_loop(dumps: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
     # Earlier parts can name millions of others.
     known = {(it[1], it[2]): it[3] for it in _NAMED.finditer(dumps) if it[2] in used[it[1]]}
     paths = {of: known.get((b"ob", of), b"") for of in used[b"ob"]}
-    foreign = {of for of, path in paths.items() if _is_library(path[:LINE_BYTES], path[-LINE_BYTES:])}
+    foreign = {of for of, path in paths.items() if is_library(path[:LINE_BYTES], path[-LINE_BYTES:])}
     files = {of: file_name(path) for of, path in paths.items()}
     found.names = {n: function_name(known.get((b"fn", n), b""), files[of]) for n, of in found.objects.items()}
     found.libraries = {number for number, of in found.objects.items() if of in foreign}
     return found
 
 
-def _is_library(begin: bytes, end: bytes) -> bool:
+def is_library(begin: bytes, end: bytes) -> bool:
     """Return whether a path is of a shared object that the build did not make."""
     return b".so" in end.rpartition(b"/")[2] and not begin.startswith((b"/build/", b"/src/"))
 

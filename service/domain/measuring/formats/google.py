@@ -22,6 +22,7 @@ from service.domain.measuring.formats.program import (
 from service.domain.measuring.formats.row import ReadLimits
 from service.domain.measuring.launch_order import filter_for
 from service.domain.measuring.repetitions import Repetitions
+from service.domain.measuring.sampled_stacks import FREQUENCY, SAMPLED
 from service.domain.values.text import clean
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ _MEASURE: Final = f'exec "$@" --benchmark_out="{OUT}/{RESULT}" >/dev/null'
 _DUMPS: Final = "callgrind.out"
 # A tenth of the last trial's minimum time is longer than Valgrind needs to translate.
 _COUNTED: Final = Repetitions(1, 0.2)
+_SAMPLED: Final = Repetitions(1, 0.5)
+_PROFILER: Final = "libprofiler.so.0"
+# Without the library, the loader prints an error, and starts the program nevertheless. Timers of processor
+# time tick as seldom as the kernel does, those of elapsed time as often as they are asked to.
+_SAMPLE: Final = f"""
+if [ -n "$(LD_PRELOAD={_PROFILER} env true 2>&1)" ]; then echo "{_PROFILER} is missing" >&2; exit 127; fi
+LD_PRELOAD="{_PROFILER} $LD_PRELOAD" CPUPROFILE="{OUT}/profile" CPUPROFILE_REALTIME=1 \
+    CPUPROFILE_FREQUENCY={FREQUENCY} "$@" --benchmark_out="{OUT}/{RESULT}" >/dev/null || exit
+cd "{OUT}" && {{ wc -c <{RESULT}; cat {RESULT} profile; }} >{SAMPLED}
+"""
 
 
 class GoogleBenchmark(ProgramFormat):
@@ -73,6 +84,10 @@ class GoogleBenchmark(ProgramFormat):
         counted = start(suite, line, (*_flags((name,), _COUNTED), *LOGGING))
         # Lazy binding would cost the first iteration extra instructions.
         return replace(counted, env={"LD_BIND_NOW": "1"}, file=_DUMPS)
+
+    @override
+    def sample(self, suite: Suite, name: str) -> Invocation:
+        return replace(start(suite, _SAMPLE, _flags((name,), _SAMPLED)), file=SAMPLED)
 
 
 GOOGLE: Final = GoogleBenchmark()

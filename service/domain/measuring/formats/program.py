@@ -131,6 +131,14 @@ class ProgramFormat(ABC):
         what = "events" if has_events else "instructions"
         raise NotMeasured(f"{what} of {suite.name} cannot be counted: {name}")
 
+    def sample(self, suite: Suite, name: str) -> Invocation:
+        """Run one benchmark under a sampling profiler, for its results and stacks in one file.
+
+        Raises:
+            NotMeasured: in such programs, no function is known to have the timed loop.
+        """
+        raise NotMeasured(f"{suite.name} cannot be sampled: {name}")
+
 
 def start(suite: Suite, line: str, flags: Iterable[str], limits: Limits | None = None) -> Invocation:
     """Start the program in the suite's directory, by a relative path of equal length on both sides."""

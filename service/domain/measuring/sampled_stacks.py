@@ -1,0 +1,220 @@
+"""Read the stacks that gperftools' CPU profiler sampled in a launch, and keep those of the timed loop.
+
+A patch's process writes the profile, and binutils name functions by the patch's programs: neither is trusted.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from service.domain.measuring.callgrind_functions import is_library
+from service.domain.measuring.formats.reader import ReadLimits, read_run
+from service.domain.measuring.function_names import file_name, function_name
+from service.domain.values.errors import BadResults
+from service.domain.values.text import LINE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FREQUENCY: Final = 1000  # samples per second of elapsed time
+# Real profiles of a second have a few hundred KiB.
+_MOST_BYTES: Final = 16 << 20
+_MOST_SAMPLES: Final = 1_000_000
+_MOST_ROWS: Final = 1000  # of repetitions that the program asks for, and statistics
+_MOST_MAPPINGS: Final = 10_000
+_DEEPEST: Final = 254  # frames that the format allows
+_CUT: Final = 63  # frames from which the profiler may have left out the outermost
+_MOST_OBJECTS: Final = 64  # whose functions are named
+_MOST_ADDRESSES: Final = 8_000  # of an object: as one argument, at most 128 KiB
+_WORD: Final = 8
+_SIZE: Final = re.compile(rb"[0-9]{1,9}")
+_MAPPING: Final = re.compile(
+    rb"([0-9a-f]{1,16})-([0-9a-f]{1,16}) [r-][w-]x[ps] ([0-9a-f]{1,16}) [0-9a-f:]{1,16} [0-9]+ +(/[ -~]+)"
+)
+_NAMED: Final = re.compile(rb"([0-9]{1,16}) (.+)")
+# Google Benchmark calls such a function, which has the timed loop; no other takes the state.
+_LOOP: Final = re.compile(rb"\(benchmark::State&[,)]")
+
+SAMPLED: Final = "sampled"  # file of a launch: see :func:`profile_of`
+NAMES: Final = "names"
+NAMING: Final = r"""
+while [ $# -gt 1 ]; do
+    printf 'object %s\n' "$1"
+    { readelf -lW "$1"; nm -nSt d "$1"; nm -nSDt d "$1"; } 2>/dev/null | awk -v wanted="$2" '
+        function number(hex, i, n) {
+            for (i = 3; i <= length(hex); i++) n = 16 * n + index("0123456789abcdef", substr(hex, i, 1)) - 1
+            return n
+        }
+        BEGIN { count = split(wanted, offset, ",") }
+        $1 == "LOAD" {
+            for (i = 1; i <= count; i++)
+                if (number($2) <= offset[i] && offset[i] < number($2) + number($5))
+                    address[i] = offset[i] - number($2) + number($3)
+        }
+        NF == 4 && $3 ~ /^[tTwWiu]$/ {
+            if ($1 + 0 < last) next_one = 0
+            last = $1 + 0
+            while (next_one < count && address[next_one + 1] < last) next_one++
+            for (i = next_one + 1; i <= count && address[i] < last + $2; i++)
+                if (!(i in name) || name[i] ~ /^__/) name[i] = $4
+        }
+        END { for (i = 1; i <= count; i++) if (i in name) print offset[i], name[i] }' | c++filt
+    shift 2
+done >"${BENCHGATE_OUT:-/out}/names"
+"""
+"""Shell script that writes the functions of files (arguments: a file, its offsets, …) to ``NAMES``."""
+
+
+class Frame(NamedTuple):
+    """A place in a mapped file; ``path`` is empty outside of files, as in the kernel's vDSO."""
+
+    path: bytes
+    offset: int
+
+
+class Function(NamedTuple):
+    """A sampled function, named as Callgrind's."""
+
+    name: str
+    is_library: bool = False
+
+
+class Profile(NamedTuple):
+    """Samples of a launch by stack, from the outermost frame, and what its timed repetitions took.
+
+    ``time`` is seconds per iteration, ``timed`` the seconds of all iterations of the last trials.
+    """
+
+    stacks: Mapping[tuple[Frame, ...], int]
+    time: float
+    timed: float
+
+
+class Sampled(NamedTuple):
+    """Samples of a launch in the timed function and below it, by stack, and its seconds per iteration."""
+
+    stacks: Mapping[tuple[Function, ...], int]
+    time: float
+
+
+def profile_of(output: bytes, benchmark: str) -> Profile:
+    """Read the file of a launch of one benchmark: the length of its results, those, and a profile.
+
+    Raises:
+        BadResults: the file is damaged or too large, or the benchmark was not measured.
+    """
+    length, _, rest = output.partition(b"\n")
+    if not _SIZE.fullmatch(length.strip()):
+        raise BadResults("the launch left no profile")
+    run = read_run(rest[: int(length)], source=SAMPLED, limits=ReadLimits(rows=_MOST_ROWS))
+    rows = [row for row in run.rows if row.is_measured and row.name == benchmark]
+    timed = sum(row.values["real_time"] * row.iterations for row in rows)
+    if timed <= 0:
+        raise BadResults("the benchmark was not measured")
+    return Profile(_stacks(rest[int(length) :]), timed / sum(row.iterations for row in rows), timed)
+
+
+def _stacks(profile: bytes) -> Counter[tuple[Frame, ...]]:
+    """Read the legacy format of gperftools ("Profile data file format"): 64-bit words, then the mappings."""
+    if len(profile) > _MOST_BYTES:
+        raise BadResults(f"the profile has more than {_MOST_BYTES >> 20} MiB")
+    words = memoryview(profile[: len(profile) // _WORD * _WORD]).cast("Q")
+    found, at, samples = Counter[tuple[int, ...]](), 5, 0
+    if len(words) < at or words[:3].tolist() != [0, 3, 0]:
+        raise BadResults("the profile has no header")
+    while True:
+        count, depth = words[at : at + 2].tolist() if at + 2 < len(words) else (0, 0)
+        samples += count
+        if not 0 < depth <= _DEEPEST or at + 2 + depth > len(words) or samples > _MOST_SAMPLES:
+            raise BadResults("the profile is damaged")
+        addresses = words[at + 2 : at + 2 + depth].tolist()
+        at += 2 + depth
+        if not count:
+            break
+        # All but the innermost are return addresses: the call is before them.
+        found[addresses[0], *(max(each - 1, 0) for each in addresses[1:])] += count
+    frames = _Mappings(profile[at * _WORD :])
+    stacks = Counter[tuple[Frame, ...]]()
+    for sampled_at, count in found.items():
+        stacks[tuple(map(frames.frame, reversed(sampled_at)))] += count
+    return stacks
+
+
+class _Mappings:
+    """Executable mappings of a process (proc(5), /proc/pid/maps)."""
+
+    def __init__(self, text: bytes) -> None:
+        lines = text.splitlines()
+        if len(lines) > _MOST_MAPPINGS:
+            raise BadResults("the profile has too many mappings")
+        matches = [each for line in lines if (each := _MAPPING.fullmatch(line[:LINE_BYTES]))]
+        self._mappings = sorted(
+            (int(each[1], 16), int(each[2], 16), int(each[3], 16), each[4]) for each in matches
+        )
+        self._begins = [each[0] for each in self._mappings]
+
+    def frame(self, address: int) -> Frame:
+        at = bisect_right(self._begins, address) - 1
+        begin, end, offset, path = self._mappings[at] if at >= 0 else (0, 0, 0, b"")
+        return Frame(path, address - begin + offset) if address < end else Frame(b"", 0)
+
+
+def naming_arguments(profiles: Sequence[Profile]) -> tuple[str, ...]:
+    """List the files of sampled frames, each with its offsets, for :data:`NAMING`, without rare ones."""
+    counts = defaultdict[bytes, Counter[int]](Counter)
+    for each in profiles:
+        for stack, count in each.stacks.items():
+            for frame in set(stack):
+                counts[frame.path][frame.offset] += count
+    counts.pop(b"", None)
+    chosen = sorted(counts, key=lambda path: -counts[path].total())[:_MOST_OBJECTS]
+    offsets = {path: sorted(at for at, _ in counts[path].most_common(_MOST_ADDRESSES)) for path in chosen}
+    return tuple(chain(*((path.decode("ascii"), ",".join(map(str, of))) for path, of in offsets.items())))
+
+
+def named(profiles: Sequence[Profile], output: bytes) -> tuple[Sampled, ...]:
+    """Name functions by what :data:`NAMING` wrote, and keep the stacks from the timed function inwards.
+
+    Raises:
+        BadResults: it is too large; or no sample of a launch is in a timed function, or most are where it is
+            not timed.
+    """
+    if len(output) > _MOST_BYTES:
+        raise BadResults(f"the names of the sampled functions have more than {_MOST_BYTES >> 20} MiB")
+    names: dict[Frame, bytes] = {}
+    path = b""
+    for line in output.splitlines():
+        if line.startswith(b"object "):
+            path = line.removeprefix(b"object ")
+        elif each := _NAMED.fullmatch(line):
+            names[Frame(path, int(each[1]))] = each[2]
+    return tuple(_sampled(each, names) for each in profiles)
+
+
+def _sampled(profile: Profile, names: Mapping[Frame, bytes]) -> Sampled:
+    functions = {frame: _function(frame, names.get(frame, b"")) for frame in set(chain(*profile.stacks))}
+    loops = {frame for frame, name in names.items() if _LOOP.search(name)}
+    own = {frame for frame, function in functions.items() if frame in names and not function.is_library}
+    found = Counter[tuple[Function, ...]]()
+    for stack, count in profile.stacks.items():
+        begin = next((k for k, frame in enumerate(stack) if frame in loops), None)
+        if begin is None and len(stack) >= _CUT and any(frame in own for frame in stack):
+            begin = 0
+        if begin is not None:
+            found[tuple(functions[frame] for frame in stack[begin:])] += count
+    if not found:
+        raise BadResults("no sample is in the timed loop")
+    # Trials with fewer iterations precede the last one, and take less time than it.
+    if found.total() > 2 * profile.timed * FREQUENCY:
+        raise BadResults("the benchmark spends more time outside of its timed loop than in it")
+    return Sampled(found, profile.time)
+
+
+def _function(frame: Frame, name: bytes) -> Function:
+    path = frame.path
+    foreign = not path or is_library(path[:LINE_BYTES], path[-LINE_BYTES:])
+    return Function(function_name(name, file_name(path)), is_library=foreign)

@@ -1,0 +1,131 @@
+"""Profiles written by hand, in gperftools' format."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.measuring.sampled_stacks import (
+    Frame,
+    Function,
+    Profile,
+    Sampled,
+    named,
+    naming_arguments,
+    profile_of,
+)
+from service.domain.values.errors import BadResults
+from tests.support.building.sampling import BEGIN, OBJECT, OFFSET, profile_bytes
+from tests.unit.domain.gbench_files import row, whole
+
+PATH = OBJECT.encode()
+LIBC = b"/lib/libc.so.6"
+LOOP, WORK, COPY = Frame(PATH, 1), Frame(PATH, 2), Frame(LIBC, 3)
+NAMES = {LOOP: b"BM_a(benchmark::State&)", WORK: b"std::vector<int> lib::work<int>(int)", COPY: b"memcpy"}
+
+
+def output(profile: bytes, **fields: object) -> bytes:
+    times = whole(row("BM_a", **{"real_time": 1e9, "iterations": 4, **fields}))
+    return b"  %d\n%b%b" % (len(times), times, profile)
+
+
+def profile(*stacks: tuple[int, list[int]], maps: str = "") -> Profile:
+    return profile_of(output(profile_bytes(stacks, maps)), "BM_a")
+
+
+def sampled(of: Profile, names: dict[Frame, bytes]) -> Sampled:
+    lines = [b"object %b\n%d %b" % (frame.path, frame.offset, name) for frame, name in names.items()]
+    (found,) = named([of], b"\n".join([b"odd", *lines]))
+    return found
+
+
+def test_addresses_become_offsets_in_files_and_callers_those_of_their_calls() -> None:
+    found = profile((3, [BEGIN + 8, BEGIN + 5]), (4, [BEGIN + 8, BEGIN + 5]), (1, [0x10]))
+    assert found.stacks == {
+        (Frame(PATH, OFFSET + 4), Frame(PATH, OFFSET + 8)): 7,
+        (Frame(b"", 0),): 1,
+    }
+    assert (found.time, found.timed) == (1.0, 4.0)
+
+
+def test_only_executable_mappings_of_files_have_functions() -> None:
+    maps = "1000-2000 rw-p 00000000 00:00 1 /data\n2000-3000 r-xp 00000000 00:00 0 [vdso]\nodd\n"
+    assert profile((1, [0x1800]), (1, [0x2800]), maps=maps).stacks == {(Frame(b"", 0),): 2}
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        profile_bytes([])[:40],
+        profile_bytes([(1, [])]),
+        profile_bytes([(1, [5] * 300)]),
+        profile_bytes([(1_000_001, [5])]),
+        profile_bytes([(1, [5])])[:64],
+        b"\x01" + profile_bytes([(1, [5])]),
+        profile_bytes([(1, [5])], "\n" * 10_001),
+        bytes((16 << 20) + 1),
+    ],
+    ids=["empty", "no end", "no frame", "deep", "many samples", "cut", "header", "mappings", "large"],
+)
+def test_a_damaged_profile_is_refused(damaged: bytes) -> None:
+    with pytest.raises(BadResults):
+        profile_of(output(damaged), "BM_a")
+
+
+@given(st.binary(max_size=200))
+def test_whatever_follows_the_header_raises_nothing_else(tail: bytes) -> None:
+    with suppress(BadResults):
+        profile_of(output(profile_bytes([(1, [BEGIN])])[:40] + tail), "BM_a")
+
+
+@pytest.mark.parametrize(
+    ("damaged", "why"),
+    [
+        (b"", "left no profile"),
+        (b"12345678901\n", "left no profile"),
+        (output(profile_bytes([]), error_occurred=True, error_message="no file"), "not measured"),
+    ],
+    ids=["empty", "length", "failed"],
+)
+def test_a_launch_without_results_is_refused(damaged: bytes, why: str) -> None:
+    with pytest.raises(BadResults, match=why):
+        profile_of(damaged, "BM_a")
+
+
+def test_each_file_is_named_once_with_the_sampled_offsets_in_order() -> None:
+    one = Profile({(LOOP, WORK, COPY): 1, (LOOP,): 5, (Frame(b"", 0),): 9}, 1.0, 1.0)
+    assert naming_arguments([one, one]) == (OBJECT, "1,2", LIBC.decode(), "3")
+
+
+def test_what_is_outside_of_the_timed_function_is_cut_off() -> None:
+    main = Frame(PATH, 9)
+    found = sampled(Profile({(main, LOOP, WORK, COPY): 2, (main, WORK): 7}, 0.5, 1.0), NAMES)
+    frames = Function("BM_a"), Function("lib::work<int>"), Function("memcpy", is_library=True)
+    assert (found.stacks, found.time) == ({frames: 2}, 0.5)
+
+
+def test_a_stack_too_deep_for_the_profiler_is_in_the_timed_function() -> None:
+    deep = (WORK,) * 63
+    assert sampled(Profile({deep: 2}, 1.0, 1.0), NAMES).stacks.values()
+    with pytest.raises(BadResults):
+        sampled(Profile({(COPY,) * 63: 2}, 1.0, 1.0), NAMES)
+
+
+def test_a_program_without_names_has_no_timed_function() -> None:
+    with pytest.raises(BadResults, match="no sample is in the timed loop"):
+        sampled(Profile({(LOOP, WORK): 2}, 1.0, 1.0), {})
+
+
+@pytest.mark.parametrize(("seconds", "is_refused"), [(0.9, False), (1.1, True)])
+def test_a_function_that_is_mostly_not_timed_is_refused(seconds: float, *, is_refused: bool) -> None:
+    """At 1,000 samples a second; trials with fewer iterations take up to the time of the last one."""
+    launch = Profile({(LOOP, WORK): int(2000 * seconds)}, 1e-6, 1.0)
+    if is_refused:
+        with pytest.raises(BadResults, match="outside of its timed loop"):
+            sampled(launch, NAMES)
+    else:
+        assert sampled(launch, NAMES).time == 1e-6
