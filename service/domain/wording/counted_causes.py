@@ -1,4 +1,4 @@
-"""Write which kinds of causes were counted for a slower benchmark; never as time."""
+"""Write where the time of a slower benchmark grew, and which kinds of causes were counted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from service.domain.verdict.comparison.causes import Kind
 
 if TYPE_CHECKING:
     from service.domain.verdict.comparison.causes import Cause
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.comparison.explanation import Explanation, Part
 
 NOT_REACHED: Final = "the minute for explanations was used up"
-_SHOWN: Final = 2  # kinds of one benchmark
+_SHOWN: Final = 2  # kinds of one benchmark, and functions
+_MOST: Final = 0.5  # of the slow-down
 _FUNCTION: Final = 60  # characters of its name
 _ZERO: Final = 0.005  # per iteration; less is what a loop has once
 _GROUPED: Final = 999.5  # rounded to an integer, with digits in groups
@@ -21,17 +22,43 @@ _MANY: Final = 10.0  # times as many, from which a percentage is hard to read
 
 
 def explanation(found: Explanation) -> str:
-    """Write the sentence of one slower benchmark."""
+    """Write the sentence of one slower benchmark: the functions that hold the slow-down, then the causes."""
     name = plain(found.benchmark)
+    if not found.parts:
+        is_explained = found.causes and not found.obstacle
+        return f"{name}: {_causes(found) if is_explained else _nothing(found)}"
     if found.obstacle:
-        return f"{name}: not explained: {plain(found.obstacle)}"
-    if not found.causes:
-        return f"{name}: not explained: nothing that was counted grew for sure"
-    shown = found.causes[:_SHOWN]
-    if len(shown) == _SHOWN and len({each.function for each in shown}) == 1:
-        growths = " and ".join(map(_growth, shown))
-        return f"{name}: {growths}, both in {_function(shown[0])}"
-    return f"{name}: {'; '.join(map(_cause, shown))}"
+        return f"{name}: {_parts(found)}; not counted: {plain(found.obstacle)}"
+    return f"{name}: {_parts(found)}{f': {_causes(found)}' if found.causes else ''}"
+
+
+def _nothing(found: Explanation) -> str:
+    return f"not explained: {plain(found.obstacle) or 'nothing that was counted grew for sure'}"
+
+
+def _parts(found: Explanation) -> str:
+    first, *others = found.parts
+    if first.growth >= _MOST * found.sampled:
+        return f"mostly {_part(first, found.sampled)}"
+    return " and ".join(_part(each, found.sampled) for each in (first, *others[: _SHOWN - 1]))
+
+
+def _part(found: Part, sampled: float) -> str:
+    """Write a function's growth; one that is larger than that of the benchmark is no part of it."""
+    function, growth = shown_name(found.function, _FUNCTION) or "?", f"{100 * found.growth:+.1f}"
+    bounds = f"[{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    if found.growth > sampled:
+        return f"{function}, {growth} points {bounds} ({100 * sampled:+.1f} in all)"
+    return f"{function}, {growth} of {100 * sampled:+.1f} points {bounds}"
+
+
+def _causes(found: Explanation) -> str:
+    shown, functions = found.causes[:_SHOWN], {each.function for each in found.causes[:_SHOWN]}
+    if found.parts and functions == {found.parts[0].function}:
+        return " and ".join(map(_growth, shown))
+    if len(shown) == _SHOWN and len(functions) == 1:
+        return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}"
+    return "; ".join(map(_cause, shown))
 
 
 def _function(found: Cause) -> str:

@@ -10,7 +10,7 @@ from service.domain.verdict.comparison.instruction_counts import AGREEMENT, adde
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from service.domain.measuring.callgrind import Counted, Counts
     from service.domain.verdict.inference.verdict import Comparison
@@ -138,7 +138,13 @@ def renamed(base: Counted, patch: Counted) -> dict[str, str]:
     """
     if unseen(base) or unseen(patch):
         return {}
-    old, new = own(base), own(patch)
+    return counterparts(own(base), own(patch))
+
+
+def counterparts(
+    old: Mapping[str, tuple[str, float]], new: Mapping[str, tuple[str, float]]
+) -> dict[str, str]:
+    """Map functions that only ``new`` has to those that only ``old`` has, if caller and size are alike."""
     gone = {name: of for name, of in old.items() if name not in new}
     found: dict[str, str] = {}
     for name, (caller, rate) in new.items():

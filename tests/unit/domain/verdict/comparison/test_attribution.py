@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from statistics import fmean
+
+import pytest
+
+from service.domain.measuring.sampled_stacks import Function, Sampled
+from service.domain.verdict.comparison.attribution import attribute
+from service.domain.verdict.comparison.causes import Cause, Kind
+from service.domain.verdict.comparison.explanation import Explanation, Part
+from service.domain.wording.counted_causes import explanation
+
+LOOP, MALLOC = Function("BM"), Function("malloc", is_library=True)
+HASH, WORK = Function("hash"), Function("work")
+Stacks = dict[tuple[Function, ...], int]
+BASE: Stacks = {(LOOP, WORK): 600, (LOOP, HASH): 300, (LOOP, HASH, MALLOC): 100}
+
+
+def launches(time: float, stacks: Stacks, seed: int = 1) -> list[Sampled]:
+    """Six launches; times scatter by a percent, samples by eight."""
+    draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
+    return [
+        Sampled(
+            {stack: round(max(draw.gauss(count, 8), 0)) for stack, count in stacks.items()},
+            time * draw.gauss(1, 0.01),
+        )
+        for _ in range(6)
+    ]
+
+
+def test_the_function_that_grew_is_the_part_with_what_it_calls_of_libraries() -> None:
+    patch: Stacks = {(LOOP, WORK): 500, (LOOP, HASH): 300, (LOOP, HASH, MALLOC): 200}
+    found = attribute(launches(1.0, BASE), launches(1.2, patch, 2), 0.2)
+    (part,) = found.parts
+    assert part.function == "hash"
+    assert part.growth == pytest.approx(0.2, abs=0.02)
+    assert part.low < part.growth < part.high
+    assert found.sampled == pytest.approx(0.2, abs=0.02)
+    assert {each.frames for each in found.stacks} == {
+        ("BM", "work"),
+        ("BM", "hash"),
+        ("BM", "hash", "malloc"),
+    }
+    assert sum(each.base for each in found.stacks) == pytest.approx(1)
+    assert sum(each.patch for each in found.stacks) == pytest.approx(1.2, abs=0.02)
+
+
+def test_the_interval_is_that_of_welch() -> None:
+    """Times 1, 2, 3 and 14, 16, 18 differ by 14 ± 4.155, by SciPy's ttest_ind without equal variances."""
+    base, patch = (
+        [Sampled({(LOOP,): 10}, each) for each in of] for of in ((1.0, 2.0, 3.0), (14.0, 16.0, 18.0))
+    )
+    (part,) = attribute(base, patch, 7.0).parts
+    assert part[1:] == pytest.approx((7, 7 - 4.155 / 2, 7 + 4.155 / 2), abs=1e-3)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    held = 0
+    for seed in range(200):
+        patch: Stacks = {(LOOP, WORK): 600, (LOOP, HASH): 440, (LOOP, HASH, MALLOC): 160}
+        found = attribute(launches(1.0, BASE, seed), launches(1.2, patch, -1 - seed), 0.2)
+        part = next(each for each in found.parts if each.function == "hash")
+        held += part.low <= 0.2 <= part.high
+    assert 0.9 <= held / 200 <= 0.99
+
+
+def test_programs_that_are_alike_have_no_parts() -> None:
+    named = [attribute(launches(1.0, BASE, k), launches(1.0, BASE, 99 + k), 0.01).parts for k in range(200)]
+    assert fmean(len(each) for each in named) < 0.1
+
+
+@pytest.mark.parametrize("slowdown", [0.02, 0.9])
+def test_launches_that_contradict_the_slow_down_name_no_function(slowdown: float) -> None:
+    patch: Stacks = {**BASE, (LOOP, HASH): 500}
+    found = attribute(launches(1.0, BASE), launches(1.2, patch, 2), slowdown)
+    assert (found.parts, bool(found.stacks)) == ((), True)
+
+
+def test_a_renamed_function_grew_only_by_the_difference() -> None:
+    patch: Stacks = {(LOOP, Function("lib::hash")): 300, (LOOP, WORK): 500}
+    base: Stacks = {(LOOP, HASH): 300, (LOOP, WORK): 300}
+    old, new = launches(0.6, base), launches(0.8, patch, 2)
+    assert [each.function for each in attribute(old, new, 1 / 3).parts] == ["work"]
+
+
+def test_the_largest_functions_come_first_and_ten_at_most() -> None:
+    names = [Function(f"f{k}") for k in range(12)]
+    base: Stacks = {(LOOP, each): 100 for each in names}
+    patch: Stacks = {(LOOP, each): 200 + 20 * k for k, each in enumerate(names)}
+    found = attribute(launches(1.2, base), launches(3.72, patch, 2), 2.1).parts
+    assert len(found) == 10
+    assert [each.growth for each in found] == sorted((each.growth for each in found), reverse=True)
+    assert "f11" in {each.function for each in found[:3]}
+
+
+def test_sentences_say_how_much_of_the_slow_down_a_function_holds() -> None:
+    part = Part("HashTable::find", 0.098, 0.091, 0.104)
+    found = Explanation("s", "b", sampled=0.123, parts=(part, part._replace(function="g", growth=0.01)))
+    mostly = "b: mostly HashTable::find, +9.8 of +12.3 points [+9.1, +10.4]"
+    assert explanation(found) == mostly
+    cause = Cause(Kind.BRANCH_MISSES, "HashTable::find", 3, 3.9)
+    misses = "30 % more branch misses (3 → 3.9 per iteration)"
+    assert explanation(replace(found, causes=(cause,))) == f"{mostly}: {misses}"
+    elsewhere = replace(found, causes=(cause._replace(function="g"),))
+    assert explanation(elsewhere) == f"{mostly}: {misses}, in g"
+    assert explanation(replace(found, obstacle="no time")) == f"{mostly}; not counted: no time"
+    two = replace(found, sampled=0.3)
+    bounds = "points [+9.1, +10.4]"
+    assert explanation(two) == f"b: HashTable::find, +9.8 of +30.0 {bounds} and g, +1.0 of +30.0 {bounds}"
+    more = "b: mostly HashTable::find, +9.8 points [+9.1, +10.4] (+5.0 in all)"
+    assert explanation(replace(found, sampled=0.05)) == more
