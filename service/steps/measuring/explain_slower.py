@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.errors import BadResults, CommandFailed, OutOfTime
 from service.domain.values.identity import Side
+from service.domain.verdict.comparison.attribution import LAUNCHES as SAMPLED_LAUNCHES
+from service.domain.verdict.comparison.attribution import attribute
 from service.domain.verdict.comparison.causes import causes
 from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.measuring.listing import Listing
+    from service.domain.measuring.sampled_stacks import Profile
     from service.domain.verdict.inference.verdict import Comparison
     from service.steps.building.session import BuildSession
 
@@ -29,7 +33,9 @@ BUDGET: Final = 60.0  # seconds for all benchmarks, in addition to the machine t
 
 
 def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[Explanation, ...]:
-    """Count events of each benchmark that is slower by its time, the worst first, for a minute at most.
+    """Count events of each benchmark that is slower by its time, the worst first, then sample their stacks.
+
+    That takes a minute at most, and functions are only named if there is time for enough samples.
 
     A benchmark that a person named is explained whatever its verdict.
 
@@ -41,7 +47,10 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
     slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
     slower.sort(key=lambda row: -row.worsening)
-    chosen = tuple(dict.fromkeys((row.row.suite, row.row.benchmark) for row in slower))
+    slowdowns: dict[tuple[str, str], float] = {}
+    for row in slower:
+        slowdowns.setdefault((row.row.suite, row.row.benchmark), row.worsening)
+    chosen = tuple(slowdowns)
     if not chosen:
         return ()
     found = list[Explanation]()
@@ -54,9 +63,34 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
             for number, (suite, name) in enumerate(chosen):
                 session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
                 found.append(_explain(launcher, suite, name, end))
+            for number, (suite, name) in enumerate(chosen):
+                session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
+                found[number] = _attribute(launcher, found[number], slowdowns[suite, name], end)
     except (CommandFailed, OutOfTime) as error:
         found += [Explanation(suite, name, obstacle=str(error)) for suite, name in chosen[len(found) :]]
-    return tuple(found)
+    return tuple(replace(each, slowdown=slowdowns[each.suite, each.benchmark]) for each in found)
+
+
+def _attribute(launcher: Launcher, found: Explanation, slowdown: float, end: float) -> Explanation:
+    """Add the functions that hold the slow-down, if there is time for enough launches that take samples."""
+    clock, suite = launcher.session.host.clock, launcher.suites[found.suite]
+    if threads_of(found.benchmark) > 1:
+        return found
+    profiles: dict[Side, list[Profile]] = {Side.BASE: [], Side.PATCH: []}
+    # Base, patch, patch, base, …: so a drift of the machine is alike on both sides.
+    order = [side for pair in range(SAMPLED_LAUNCHES) for side in (list(Side)[::-1] if pair % 2 else Side)]
+    try:
+        begun = clock()
+        for number, side in enumerate(order):
+            needed = (clock() - begun) / max(number, 1) * (len(order) - number)
+            if (left := end - clock()) <= needed:
+                return found
+            profiles[side].append(launcher.sample(suite, side, found.benchmark, number // 2, left))
+        base, patch = (launcher.name(suite, side, profiles[side], max(end - clock(), 5.0)) for side in Side)
+        growth = attribute(base, patch, slowdown)
+    except (SideFailed, BadResults):
+        return found  # a machine without the profiler, and other programs: the counts stand alone
+    return replace(found, sampled=growth.sampled, parts=growth.parts, stacks=growth.stacks)
 
 
 def _is_explained(row: Comparison, *, is_asked: bool) -> bool:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.sandbox_command import Command, Mount
+from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.machines.environment import load_between
 from service.domain.measuring.callgrind import trials
 from service.domain.measuring.callgrind_events import loop_events
 from service.domain.measuring.callgrind_functions import functions
 from service.domain.measuring.formats.program import (
     RESULT,
+    Invocation,
     NotMeasured,
     Output,
     missing_of,
@@ -28,6 +29,7 @@ from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
 from service.domain.measuring.renaming import under_new_names
 from service.domain.measuring.repetitions import SHORT, Rehearsed, Repetitions, repetitions_of
+from service.domain.measuring.sampled_stacks import NAMES, NAMING, named, naming_arguments, profile_of
 from service.domain.project.benchmark import ALL_CPUS
 from service.domain.values.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.values.identity import Side
@@ -42,9 +44,10 @@ if TYPE_CHECKING:
     from service.domain.measuring.callgrind import Trial
     from service.domain.measuring.callgrind_events import LoopEvents
     from service.domain.measuring.callgrind_functions import FunctionCount
-    from service.domain.measuring.formats.program import ForeignProgram, Invocation, Listed
+    from service.domain.measuring.formats.program import ForeignProgram, Listed
     from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.measuring.launch import Launch
+    from service.domain.measuring.sampled_stacks import Profile, Sampled
     from service.domain.project.benchmark import Suite
     from service.steps.building.session import BuildHost, BuildSession
 
@@ -227,6 +230,27 @@ class Launcher:
         """Count the events of the last timed loop of one benchmark; limits and errors as :meth:`count`."""
         output, own = self._count(suite, side, benchmark, seconds, has_events=True)
         return loop_events(output.file, output.log, own)
+
+    def sample(self, suite: Suite, side: Side, benchmark: str, pair: int, seconds: float) -> Profile:
+        """Sample the stacks of one benchmark; limits and errors as :meth:`count`."""
+        limited = replace(suite, timeout=min(suite.timeout, seconds))
+        (own,) = self._own_names(suite, side, (benchmark,))
+        invocation = format_of(suite).sample(limited, own)
+        env = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
+        invocation = replace(invocation, env={**invocation.env, **env})
+        cpus = cpus_for(self.session.host, suite, (benchmark,))
+        return profile_of(self._run(limited, side, invocation, cpus, has_priority=True).file, own)
+
+    def name(
+        self, suite: Suite, side: Side, profiles: Sequence[Profile], seconds: float
+    ) -> tuple[Sampled, ...]:
+        """Name the functions that were sampled, and keep the samples of the timed loop.
+
+        The tools of binutils read programs of the patch, so they run in the sandbox; errors as :meth:`count`.
+        """
+        limits = Limits(seconds, file_bytes=RESULT_BYTES)
+        naming = Invocation(NAMING, naming_arguments(profiles), limits, file=NAMES)
+        return named(profiles, self._run(suite, side, naming, self.session.host.cpus).file)
 
     def _count(
         self, suite: Suite, side: Side, benchmark: str, seconds: float, *, has_events: bool = False

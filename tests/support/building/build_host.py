@@ -19,6 +19,7 @@ from service.domain.values.identity import RunKind
 from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.building.memory_source import CODE
+from tests.support.building.sampling import write_names, write_sample
 from tests.support.memory.dependencies import MemoryDependencies
 from tests.support.memory.files import (
     MemoryArtifacts,
@@ -56,7 +57,9 @@ class MemorySandbox:
     filters of launches under callgrind, which follow the code's ``instructions`` per iteration;
     ``before_count`` is called with the code of each. ``seconds`` are what a launch that measured takes unless
     the code says otherwise, ``build_seconds`` what a command of the build takes, ``taken`` what all launches
-    took so far. A code's ``spread`` is that of its launches, and ``sets up`` the seconds of its rehearsals.
+    took so far. ``sampled`` has the codes and filters of launches that took samples, which the code's
+    ``samples`` have by function. A code's ``spread`` is that of its launches, and ``sets up`` the seconds of
+    its rehearsals.
     """
 
     commands: list[str] = field(default_factory=list)
@@ -65,6 +68,7 @@ class MemorySandbox:
     pads: list[int] = field(default_factory=list)
     warm_ups: list[tuple[str, str]] = field(default_factory=list)
     counted: list[str] = field(default_factory=list)
+    sampled: list[tuple[str, str]] = field(default_factory=list)
     before: Callable[[int], None] = lambda _: None
     before_count: Callable[[str], None] = lambda _: None
     seconds: float = 0.0
@@ -87,17 +91,16 @@ class MemorySandbox:
         if command.argv[3].endswith(".sh"):
             return self._relink(command, sources)
         output = Path(command.mounts[-1].source) / "result.json"
-        program = (sources / command.argv[4]).read_text()
+        is_naming = "c++filt" in command.argv[2]
+        program = (sources / (PROGRAM if is_naming else command.argv[4])).read_text()
         flags = dict(re.findall(r"--(\w+)=(.*)", "\n".join(command.argv)))
-        is_measured = "benchmark_list_tests" not in flags and "valgrind" not in command.argv[2]
+        is_counted = "valgrind" in command.argv[2]
+        is_measured = "benchmark_list_tests" not in flags and not is_counted and not is_naming
         assert command.has_priority == is_measured
         if "benchmark_list_tests" in flags:
             return self._list(program, flags, output)
-        if "valgrind" in command.argv[2]:
-            self.before_count(program)
-            self.counted.append(flags["benchmark_filter"])
-            of = _count_events if "cache-sim" in command.argv[2] else _count
-            return of(program, flags, output.with_name("callgrind.out"), log)
+        if is_counted or is_naming or "libprofiler" in command.argv[2]:
+            return self._explain(command.argv[2], program, flags, output, log)
         if "BENCHGATE_PAD" not in command.env:
             self.warm_ups.append((program, flags["benchmark_filter"]))
             return _rehearse(program, flags, output)
@@ -106,6 +109,21 @@ class MemorySandbox:
         self.cpus.append(command.cpus)
         self.pads.append(len(command.env["BENCHGATE_PAD"]))
         return self._measure(program, flags, output)
+
+    def _explain(
+        self, line: str, program: str, flags: Mapping[str, str], output: Path, log: ByteSink | None
+    ) -> Completed:
+        """Count, sample, or name what was sampled."""
+        if "c++filt" in line:
+            return write_names(program, output.with_name("names"))
+        if "valgrind" in line:
+            self.before_count(program)
+            self.counted.append(flags["benchmark_filter"])
+            of = _count_events if "cache-sim" in line else _count
+            return of(program, flags, output.with_name("callgrind.out"), log)
+        self.sampled.append((program, flags["benchmark_filter"]))
+        self.taken += json.loads(program).get("samples take", 0.0)
+        return write_sample(program, flags["benchmark_filter"], output.with_name("sampled"), log)
 
     def in_force(self) -> Mapping[str, str]:
         return {"isolation": "none"}

@@ -146,6 +146,49 @@ def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
     assert found["obstacle"] == "base: exit code 127: sh: 1: exec: valgrind: not found"
 
 
+def sampled(factor: float, **other: Any) -> str:  # noqa: ANN401
+    """A program of one benchmark whose time above a microsecond is spent in `hash`."""
+    samples = {"work": 600, "hash": round(1000 * factor) - 600}
+    return json.dumps({"benchmarks": {"BM_a": factor * 1e-6}, "samples": samples, **other})
+
+
+def test_the_function_that_holds_the_slow_down_comes_before_the_counts(tmp_path: Path) -> None:
+    counts = {"instructions": {"BM_a": 500}, "events": EVENTS}
+    more = {**counts, "events": {**EVENTS, "Bcm": 40}}
+    base, patch = sampled(1, **counts), sampled(1.5, **more)
+    desk = Desk(tmp_path, base, patch)
+    (found,) = desk.gate().why
+    assert [each["function"] for each in found["parts"]] == ["hash"]
+    assert found["parts"][0]["growth"] == pytest.approx(found["sampled"]) == pytest.approx(0.5)
+    assert found["slowdown"] == pytest.approx(0.5, abs=0.01)
+    orders = [json.loads(code)["samples"]["hash"] for code, _ in desk.sandbox.sampled]
+    assert orders == [400, 900, 900, 400] * 3, "a drift is alike on both sides"
+
+
+def test_functions_are_named_without_counts(tmp_path: Path) -> None:
+    found = Desk(tmp_path, sampled(1), sampled(1.5)).gate()
+    missing = "not counted: base: exit code 127: sh: 1: exec: valgrind: not found"
+    expected = f"BM_a: mostly hash, +50.0 of +50.0 points [+50.0, +50.0]; {missing}"
+    assert [each for each in found.end.causes if "hash" in each] == [expected]
+
+
+@pytest.mark.parametrize(("seconds", "launches"), [(4.0, 12), (6.0, 1)])
+def test_too_little_time_for_all_samples_is_not_spent(tmp_path: Path, seconds: float, launches: int) -> None:
+    base, patch = (sampled(factor, **{"samples take": seconds}) for factor in (1, 1.5))
+    desk = Desk(tmp_path, base, patch)
+    (found,) = desk.gate().why
+    assert (len(desk.sandbox.sampled), bool(found["parts"])) == (launches, launches > 1)
+
+
+def test_a_damaged_profile_leaves_the_counts(tmp_path: Path) -> None:
+    counts = {"instructions": {"BM_a": 500}, "events": EVENTS}
+    patch = sampled(1.5, **{**counts, "events": {**EVENTS, "Bcm": 40}})
+    damaged = json.loads(patch)["samples"] | {"hash": 2_000_000}
+    found = Desk(tmp_path, sampled(1, **counts), json.dumps({**json.loads(patch), "samples": damaged})).gate()
+    assert (found.why[0]["parts"], found.why[0]["obstacle"]) == ([], "")
+    assert "BM_a: 300 % more branch misses (10 → 40 per iteration), in work" in found.end.causes
+
+
 def test_several_threads_are_not_counted(tmp_path: Path) -> None:
     base, patch = (json.dumps({"benchmarks": {"BM_a/threads:2": each}}) for each in (1e-6, 2e-6))
     (found,) = Desk(tmp_path, base, patch).gate().why
