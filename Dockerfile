@@ -6,7 +6,7 @@ FROM ${BASE}
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         bubblewrap build-essential ca-certificates ccache clang clang-format clang-tidy cmake git libbenchmark-dev \
-        libclang-rt-dev libgmock-dev libgtest-dev libsnappy-dev ninja-build openssh-client openssl python3 python3-venv \
+        libclang-rt-dev libgmock-dev libgoogle-perftools4 libgtest-dev libsnappy-dev ninja-build openssh-client openssl python3 python3-venv \
         util-linux valgrind \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 
