@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.measuring.callgrind_functions import is_library
 from service.domain.measuring.formats.reader import ReadLimits, read_run
 from service.domain.measuring.function_names import file_name, function_name
+from service.domain.measuring.metric import own_clock
 from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
 
@@ -86,7 +87,8 @@ class Function(NamedTuple):
 class Profile(NamedTuple):
     """Samples of a launch by stack, from the outermost frame, and what its timed repetitions took.
 
-    ``time`` is seconds per iteration, ``timed`` the seconds of all iterations of the last trials.
+    ``time`` is seconds per iteration by the benchmark's own clock, ``timed`` the elapsed seconds of all
+    iterations of the last trials.
     """
 
     stacks: Mapping[tuple[Frame, ...], int]
@@ -112,10 +114,12 @@ def profile_of(output: bytes, benchmark: str) -> Profile:
         raise BadResults("the launch left no profile")
     run = read_run(rest[: int(length)], source=SAMPLED, limits=ReadLimits(rows=_MOST_ROWS))
     rows = [row for row in run.rows if row.is_measured and row.name == benchmark]
-    timed = sum(row.values["real_time"] * row.iterations for row in rows)
+    own, timed = (
+        sum(row.values[of] * row.iterations for row in rows) for of in (own_clock(benchmark), "real_time")
+    )
     if timed <= 0:
         raise BadResults("the benchmark was not measured")
-    return Profile(_stacks(rest[int(length) :]), timed / sum(row.iterations for row in rows), timed)
+    return Profile(_stacks(rest[int(length) :]), own / sum(row.iterations for row in rows), timed)
 
 
 def _stacks(profile: bytes) -> Counter[tuple[Frame, ...]]:

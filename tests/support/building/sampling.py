@@ -41,7 +41,7 @@ def write_sample(program: str, pattern: str, output: Path, log: ByteSink | None)
     stacks = [(count, [BEGIN + 16 + k, BEGIN + 1]) for k, count in enumerate(samples.values())]
     times = whole(
         *(
-            row(name, real_time=1e9 * time, iterations=10**7)
+            row(name, real_time=1e9 * time, cpu_time=1e9 * time, iterations=10**7)
             for name, time in behaviour["benchmarks"].items()
             if re.search(pattern, name)
         )
