@@ -44,10 +44,10 @@ def _parts(found: Explanation) -> str:
 
 
 def _part(found: Part, sampled: float) -> str:
-    """Write a function's growth; one that is larger than that of the benchmark is no part of it."""
+    """Write a function's growth; one that is surely larger than that of the benchmark is no part of it."""
     function, growth = shown_name(found.function, _FUNCTION) or "?", f"{100 * found.growth:+.1f}"
     bounds = f"[{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
-    if found.growth > sampled:
+    if found.low > sampled:
         return f"{function}, {growth} points {bounds} ({100 * sampled:+.1f} in all)"
     return f"{function}, {growth} of {100 * sampled:+.1f} points {bounds}"
 
