@@ -19,18 +19,21 @@ from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
 FREQUENCY: Final = 1000  # samples per second of elapsed time
 # Real profiles of a second have a few hundred KiB.
-_MOST_BYTES: Final = 16 << 20
+_MOST_BYTES: Final = 4 << 20
+_MOST_NAMED: Final = 16 << 20  # bytes of names
 _MOST_SAMPLES: Final = 1_000_000
 _MOST_ROWS: Final = 1000  # of repetitions that the program asks for, and statistics
 _MOST_MAPPINGS: Final = 10_000
 _DEEPEST: Final = 254  # frames that the format allows
 _CUT: Final = 63  # frames from which the profiler may have left out the outermost
-_MOST_OBJECTS: Final = 64  # whose functions are named
-_MOST_ADDRESSES: Final = 8_000  # of an object: as one argument, at most 128 KiB
+# Linux takes 128 KiB as one argument, and 2 MiB as all arguments.
+_MOST_OBJECTS: Final = 12  # whose functions are named
+_MOST_ADDRESSES: Final = 8_000  # of an object
+_LARGEST: Final = 10**12  # offset in a file
 _WORD: Final = 8
 _SIZE: Final = re.compile(rb"[0-9]{1,9}")
 _MAPPING: Final = re.compile(
@@ -164,7 +167,8 @@ class _Mappings:
     def frame(self, address: int) -> Frame:
         at = bisect_right(self._begins, address) - 1
         begin, end, offset, path = self._mappings[at] if at >= 0 else (0, 0, 0, b"")
-        return Frame(path, address - begin + offset) if address < end else Frame(b"", 0)
+        place = address - begin + offset
+        return Frame(path, place) if address < end and place < _LARGEST else Frame(b"", 0)
 
 
 def naming_arguments(profiles: Sequence[Profile]) -> tuple[str, ...]:
@@ -187,8 +191,8 @@ def named(profiles: Sequence[Profile], output: bytes) -> tuple[Sampled, ...]:
         BadResults: it is too large; or no sample of a launch is in a timed function, or most are where it is
             not timed.
     """
-    if len(output) > _MOST_BYTES:
-        raise BadResults(f"the names of the sampled functions have more than {_MOST_BYTES >> 20} MiB")
+    if len(output) > _MOST_NAMED:
+        raise BadResults(f"the names of the sampled functions have more than {_MOST_NAMED >> 20} MiB")
     names: dict[Frame, bytes] = {}
     path = b""
     for line in output.splitlines():
@@ -196,13 +200,16 @@ def named(profiles: Sequence[Profile], output: bytes) -> tuple[Sampled, ...]:
             path = line.removeprefix(b"object ")
         elif each := _NAMED.fullmatch(line):
             names[Frame(path, int(each[1]))] = each[2]
-    return tuple(_sampled(each, names) for each in profiles)
-
-
-def _sampled(profile: Profile, names: Mapping[Frame, bytes]) -> Sampled:
-    functions = {frame: _function(frame, names.get(frame, b"")) for frame in set(chain(*profile.stacks))}
+    frames = {frame for profile in profiles for stack in profile.stacks for frame in stack}
+    functions = {frame: _function(frame, names.get(frame, b"")) for frame in frames}
     loops = {frame for frame, name in names.items() if _LOOP.search(name)}
-    own = {frame for frame, function in functions.items() if frame in names and not function.is_library}
+    own = {frame for frame in names if frame in functions and not functions[frame].is_library}
+    return tuple(_sampled(each, functions, loops, own) for each in profiles)
+
+
+def _sampled(
+    profile: Profile, functions: Mapping[Frame, Function], loops: Container[Frame], own: Container[Frame]
+) -> Sampled:
     found = Counter[tuple[Function, ...]]()
     for stack, count in profile.stacks.items():
         begin = next((k for k, frame in enumerate(stack) if frame in loops), None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LAUNCHES: Final = 6  # of a side; with two or three, intervals are several times as wide
 _SHOWN: Final = 10
 _NEGLIGIBLE: Final = 0.05  # of the growth
+_LEAST: Final = 0.0005  # of the parent's iteration: functions with less explain no slow-down that votes
 _FAR: Final = 2.0  # a growth that differs from the measured slow-down by this factor is another one
 _CONFIDENCE: Final = 0.95
 
@@ -48,9 +49,9 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     whole = fmean(each.time for each in base)
     total = _growth(*([each.time / whole for each in side] for side in (base, patch)))
     before, after = ([_by_function(each, whole) for each in side] for side in (base, patch))
-    was = counterparts(_own(base, before), _own(patch, after))
-    parts = []
-    for name in {name for each in after for name in each}:
+    new = _own(patch, after)
+    was, parts = counterparts(_own(base, before), new), []
+    for name in new:
         old = [each.get(was.get(name, name), 0.0) for each in before]
         parts.append(Part(name, *_growth(old, [each.get(name, 0.0) for each in after])))
     large = [each for each in parts if each.low > 0 and each.growth >= _NEGLIGIBLE * total[0]]
@@ -97,7 +98,7 @@ def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> d
             name, caller = _owners(stack)
             callers[name][caller] += count
     mean = {name: fmean(each.get(name, 0.0) for each in times) for name in callers}
-    largest = sorted(mean, key=lambda name: -mean[name])
+    largest = sorted((name for name in mean if mean[name] >= _LEAST), key=lambda name: -mean[name])
     return {name: (callers[name].most_common(1)[0][0], mean[name]) for name in largest}
 
 

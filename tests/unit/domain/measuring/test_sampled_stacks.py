@@ -56,6 +56,18 @@ def test_only_executable_mappings_of_files_have_functions() -> None:
     assert profile((1, [0x1800]), (1, [0x2800]), maps=maps).stacks == {(Frame(b"", 0),): 2}
 
 
+def test_arguments_stay_below_the_limits_of_the_kernel() -> None:
+    maps = "".join(
+        f"{k << 44:x}-{k + 1 << 44:x} r-xp 00000000 00:00 1 /{k}{'x' * 3000}\n" for k in range(1, 15)
+    )
+    most = 9 * 10**11
+    stacks = ((1, [(k << 44) + at for k in range(1, 15)]) for at in range(most, most + 9000))
+    huge = (1, [(1 << 44) + 10**12])
+    arguments = naming_arguments([profile(*stacks, huge, maps=maps)])
+    assert max(map(len, arguments)) < 128 << 10
+    assert 1 << 20 < sum(map(len, arguments)) < 15 << 17
+
+
 @pytest.mark.parametrize(
     "damaged",
     [
