@@ -235,9 +235,8 @@ class Launcher:
         """Sample the stacks of one benchmark; limits and errors as :meth:`count`."""
         limited = replace(suite, timeout=min(suite.timeout, seconds))
         (own,) = self._own_names(suite, side, (benchmark,))
-        invocation = format_of(suite).sample(limited, own)
-        env = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
-        invocation = replace(invocation, env={**invocation.env, **env})
+        pad = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
+        invocation = replace(format_of(suite).sample(limited, own), env=pad)
         cpus = cpus_for(self.session.host, suite, (benchmark,))
         return profile_of(self._run(limited, side, invocation, cpus, has_priority=True).file, own)
 

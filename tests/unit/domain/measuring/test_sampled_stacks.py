@@ -127,11 +127,6 @@ def test_a_stack_too_deep_for_the_profiler_is_in_the_timed_function() -> None:
         sampled(Profile({(COPY,) * 63: 2}, 1.0, 1.0), NAMES)
 
 
-def test_a_program_without_names_has_no_timed_function() -> None:
-    with pytest.raises(BadResults, match="no sample is in the timed loop"):
-        sampled(Profile({(LOOP, WORK): 2}, 1.0, 1.0), {})
-
-
 @pytest.mark.parametrize(("seconds", "is_refused"), [(0.9, False), (1.1, True)])
 def test_a_function_that_is_mostly_not_timed_is_refused(seconds: float, *, is_refused: bool) -> None:
     """At 1,000 samples a second; trials with fewer iterations take up to the time of the last one."""
