@@ -55,7 +55,7 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
         old = [each.get(was.get(name, name), 0.0) for each in before]
         parts.append(Part(name, *_growth(old, [each.get(name, 0.0) for each in after])))
     large = [each for each in parts if each.low > 0 and each.growth >= _NEGLIGIBLE * total[0]]
-    if total[2] * _FAR < slowdown or total[1] > slowdown * _FAR:
+    if min(total[0], slowdown) <= 0 or total[2] * _FAR < slowdown or total[1] > slowdown * _FAR:
         large = []
     shown = sorted(large, key=lambda each: (-each.growth, each.function))[:_SHOWN]
     return Attribution(total[0], tuple(shown), _mean_stacks(base, patch, whole))

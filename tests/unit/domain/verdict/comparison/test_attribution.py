@@ -71,11 +71,16 @@ def test_programs_that_are_alike_have_no_parts() -> None:
     assert fmean(len(each) for each in named) < 0.1
 
 
-@pytest.mark.parametrize("slowdown", [0.02, 0.9])
+@pytest.mark.parametrize("slowdown", [-0.1, 0.02, 0.9])
 def test_launches_that_contradict_the_slow_down_name_no_function(slowdown: float) -> None:
     patch: Stacks = {**BASE, (LOOP, HASH): 500}
     found = attribute(launches(1.0, BASE), launches(1.2, patch, 2), slowdown)
     assert (found.parts, bool(found.stacks)) == ((), True)
+
+
+def test_a_benchmark_that_did_not_grow_has_no_parts() -> None:
+    patch: Stacks = {**BASE, (LOOP, WORK): 500, (LOOP, HASH): 400}
+    assert attribute(launches(1.0, BASE), launches(0.98, patch, 2), 0.01).parts == ()
 
 
 def test_a_renamed_function_grew_only_by_the_difference() -> None:
