@@ -279,6 +279,14 @@ lease: Final = Table(
     Column("expires_at", _MOMENT, nullable=False),
 )
 
+explanation: Final = Table(
+    "explanation",
+    metadata,
+    Column("build_id", ForeignKey(build.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("packed", LargeBinary, nullable=False),
+    _moment("created_at"),
+)
+
 launch: Final = Table(
     "launch",
     metadata,

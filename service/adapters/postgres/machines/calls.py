@@ -60,6 +60,8 @@ _FUNCTIONS: Final = {
     ),
     "show_log_end": _function("show_log_end", **_LEASE, start=None, line=None, data=None),
     "execute": _function("execute", **_LEASE, execution=CleanJson, log=CleanText),
+    "report": _function("report", **_LEASE, execution=CleanJson, log=CleanText),
+    "explain": _function("explain", **_LEASE, packed=None),
     "release": _function("release", **_LEASE, delay=None),
 }
 

@@ -38,6 +38,8 @@ CALLABLE = {
     "machine.add_log_chunk(bigint,bigint,integer,bigint,bigint,integer,text)",
     "machine.show_log_end(bigint,bigint,bigint,bigint,bytea)",
     "machine.execute(bigint,bigint,jsonb,text)",
+    "machine.report(bigint,bigint,jsonb,text)",
+    "machine.explain(bigint,bigint,bytea)",
     "machine.release(bigint,bigint,double precision)",
 }
 
