@@ -130,7 +130,20 @@ class Caches(Protocol):
         """Remove one unless it is in use or was used meanwhile; return whether it is gone."""
 
 
-class Claimed(Lease, Asked, PairLog, Binaries, Protocol):
+class Explaining(Protocol):
+    """Work on a build that goes on after its report, which the vote does not wait for."""
+
+    def report(self, execution: Mapping[str, Any], watch: Callable[[], None]) -> None:
+        """Report the end as ``complete`` does, but keep the lease, and the host busy, to explain the result.
+
+        ``explain`` or ``release`` ends the lease. Until then ``watch`` may end any wait for the artifacts.
+        """
+
+    def explain(self, packed: bytes) -> None:
+        """Store the explanations of a reported build, as ``pack`` makes them; the lease ends with it."""
+
+
+class Claimed(Lease, Asked, PairLog, Binaries, Explaining, Protocol):
     """A claimed build, with everything that its machine may do to it."""
 
     @property
@@ -148,8 +161,9 @@ class Claimed(Lease, Asked, PairLog, Binaries, Protocol):
     def publish(self, log: BuildOutput, watch: Callable[[], None]) -> AbstractContextManager[None]:
         """Publish the build's log, readable while it grows, until the end of the block.
 
-        A build has one log; complete and release store all of it, if they are called in the block and the
-        artifacts take it: release tries once. In the block, ``watch`` may end any wait for the artifacts.
+        A build has one log; complete, report and release store all of it, if they are called in the block
+        and the artifacts take it: release tries once. In the block, ``watch`` may end any wait for the
+        artifacts.
         """
 
     def complete(self, execution: Mapping[str, Any]) -> None:
@@ -158,7 +172,8 @@ class Claimed(Lease, Asked, PairLog, Binaries, Protocol):
     def release(self, delay: float = 0.0) -> None:
         """Hand the build back; another machine may claim it after ``delay`` seconds.
 
-        A build that is handed back without a delay loses no attempt.
+        A build that is handed back without a delay loses no attempt. One that was reported only loses its
+        lease.
         """
 
     @property

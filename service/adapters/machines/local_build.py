@@ -108,6 +108,14 @@ class LocalBuild(Claimed):
         self.log = b"" if self._output is None else self._output.kept()
 
     @override
+    def report(self, execution: Mapping[str, Any], watch: Callable[[], None]) -> None:
+        self.complete(execution)
+
+    @override
+    def explain(self, packed: bytes) -> None:
+        """Do nothing: the report of a local gate has its explanations."""
+
+    @override
     def release(self, delay: float = 0.0) -> None:
         """Do nothing: there is no queue to hand the build back to."""
 

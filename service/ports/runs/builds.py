@@ -141,7 +141,7 @@ class Builds(Protocol):
         """End a build; return the unfinished runs it belongs to. A finished build keeps its outcome.
 
         ``blamed`` are the benchmarks that made it slower, ``notes`` sentences for pages only. A machine that
-        holds a lease on it loses it.
+        holds a lease on it loses it, unless it has reported the build.
         """
 
     def take(self, run_id: int, position: int, build_id: int) -> None:

@@ -91,6 +91,8 @@ class TestLease:
         "pairs": lambda build: build.pairs(),
         "record": lambda build: build.record(PairRecord(0, b"raw"), LAUNCHES),
         "complete": lambda build: build.complete({}),
+        "report": lambda build: build.report({}, lambda: None),
+        "explain": lambda build: build.explain(b"packed"),
         "release": lambda build: build.release(),
     }
 
@@ -120,3 +122,29 @@ class TestLease:
         build.watch()
         build.enter("measure")
         build.complete({})
+
+
+class TestExplaining:
+    @pytest.fixture(params=["memory", POSTGRES])
+    def leased(self, request: pytest.FixtureRequest) -> Iterator[Claimed]:
+        """A build under a lease, which a local one has not."""
+        if request.param == "memory":
+            yield MemoryClaimed()
+            return
+        server: Server = request.getfixturevalue("server")
+        with server.database() as database:
+            queue(PostgresStore(database.owner))
+            with claimed(worklist(database)) as held:
+                yield held
+
+    @pytest.mark.parametrize("end", [lambda build: build.explain(b"packed"), lambda build: build.release()])
+    def test_a_reported_build_is_held_until_it_is_explained_or_released(
+        self, leased: Claimed, end: Callable[[Claimed], None]
+    ) -> None:
+        leased.fix_listings(LISTINGS)
+        leased.report({}, lambda: None)
+        leased.watch()
+        assert leased.fix_listings(()) == LISTINGS
+        end(leased)
+        with pytest.raises(LeaseLost):
+            leased.pairs()

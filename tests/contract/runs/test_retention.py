@@ -131,6 +131,7 @@ class PostgresSite:
             )
         if kind.stored_as == "logs":
             self.database.change("INSERT INTO log_end VALUES (:build, 1, 0, 0, '')", build=build)
+            self.database.change("INSERT INTO explanation VALUES (:build, '')", build=build)
         if kind is Kind.FAILURES:
             self.fail(build)
         if kind.stored_as == "samples":
@@ -254,7 +255,7 @@ def test_a_build_that_was_overridden_keeps_its_log_failures_and_pairs(site: Post
         build=overridden,
     )
     assert [site.retention.delete_expired(kind, 90, 9) for kind in kinds] == [1, 1, 1]
-    for table in ("log_end", "failure", "launch"):
+    for table in ("log_end", "explanation", "failure", "launch"):
         assert set(site.database.rows(f"SELECT build_id FROM {table}")) == {(overridden,)}  # noqa: S608
 
 

@@ -273,6 +273,8 @@ class MemoryClaimed:
     output: BuildOutput | None = None
     log: bytes = b""
     releases: list[float] = field(default_factory=list)
+    explained: bytes = b""
+    before_explaining: Callable[[], None] = lambda: None  # called once the build is reported
 
     def asked_by(self) -> Mapping[str, Any]:
         self._hold()
@@ -327,10 +329,21 @@ class MemoryClaimed:
         self.executions.append(json.loads(json.dumps(execution)))
         self.log = b"" if self.output is None else self.output.kept()
 
+    def report(self, execution: Mapping[str, Any], watch: Callable[[], None]) -> None:
+        self.complete(execution)
+        self.watched_by = watch
+        self.before_explaining()
+
+    def explain(self, packed: bytes) -> None:
+        self._hold()
+        self.explained = packed
+        self.is_lost = True
+
     def release(self, delay: float = 0.0) -> None:
         self.is_lost |= self.is_lost_at_last
         self._hold()
         self.releases.append(delay)
+        self.is_lost = bool(self.executions)
 
     def close(self) -> None:
         pass

@@ -206,15 +206,33 @@ class ClaimedBuild(Claimed):
         try:
             yield
         finally:
+            self._end_shipping()
+
+    def _end_shipping(self) -> None:
+        if self._shipping is not None:
             self._shipping.close()
             self._shipping = None
 
     @override
     def complete(self, execution: Mapping[str, Any]) -> None:
+        self._finish_log()
+        self._call("execute", execution=execution, log=None)
+
+    @override
+    def report(self, execution: Mapping[str, Any], watch: Callable[[], None]) -> None:
+        self._finish_log()
+        self._end_shipping()
+        self._call("report", execution=execution, log=None)
+        self._watch, self._artifacts = watch, self._store.watched(watch)
+
+    def _finish_log(self) -> None:
         if self._shipping is not None:
             with suppress(Cancelled, Overdue):  # nobody waits for the rest of the log
                 self._shipping.finish(self._call, self._watch)
-        self._call("execute", execution=execution, log=None)
+
+    @override
+    def explain(self, packed: bytes) -> None:
+        self._call("explain", packed=packed)
 
     @override
     def release(self, delay: float = 0.0) -> None:

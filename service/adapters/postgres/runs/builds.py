@@ -127,7 +127,9 @@ class PostgresBuilds(Connected, Builds):
         blamed: Sequence[str] = (),
         notes: Sequence[str] = (),
     ) -> Sequence[int]:
-        self._execute(delete(t.lease).where(t.lease.c.build_id == build_id))
+        is_executed = select(t.build.c.id).where(t.build.c.state == BuildState.EXECUTED.value)
+        is_lost = (t.lease.c.build_id == build_id) & t.lease.c.build_id.not_in(is_executed)
+        self._execute(delete(t.lease).where(is_lost))
         unfinished = (t.build.c.id == build_id) & (t.build.c.state != BuildState.FINISHED.value)
         sentences = {"causes": causes, "blamed": list(blamed), "notes": list(notes)}
         values = {"phase": "", **sentences, **ended(outcome)}

@@ -91,6 +91,7 @@ _RECORDS: Final[Mapping[Kind, str]] = {
     Kind.MERGED_SAMPLES: f"{_SAMPLES} true",
 }
 _DROP_LOGS: Final = (
+    "DELETE FROM explanation WHERE build_id = ANY (:ids)",
     "DELETE FROM log_chunk WHERE build_id = ANY (:ids)",
     "DELETE FROM log_end WHERE build_id = ANY (:ids)",
 )
@@ -159,6 +160,7 @@ INSERT INTO stored_size (name, part, artifacts, artifact_bytes) VALUES (:name, :
 _STORE_TABLES: Final = text("""
 WITH tables (name, relation, is_counted) AS (
     VALUES ('events', 'event', true), ('logs', 'log_end', true), ('logs', 'log_chunk', false),
+           ('logs', 'explanation', false),
            ('failures', 'failure', true), ('failures', 'signature', false), ('programs', 'kept_binary', true),
            ('pairs', 'launch', true), ('pairs', 'sequence', false),
            ('samples', 'result', true), ('comparisons', 'comparison', true),

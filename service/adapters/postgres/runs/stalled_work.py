@@ -90,6 +90,12 @@ UPDATE build SET state = 'queued', phase = ''
 WHERE id = ANY(cast(:ids AS bigint[])) AND state = 'running' AND (attempt < :max_attempts OR cancel_requested)
 RETURNING id
 """)
+# A machine died while it explained what it had reported.
+_DROP_LEASES = text("""
+DELETE FROM lease USING build
+WHERE lease.build_id = ANY(cast(:ids AS bigint[])) AND build.id = lease.build_id
+  AND build.state IN ('executed', 'finished')
+""")
 _FORGET_LEASES = text("""
 WITH forgotten AS (DELETE FROM lease WHERE build_id = ANY(cast(:ids AS bigint[])))
 INSERT INTO outbox (kind, payload)
@@ -159,6 +165,7 @@ class PostgresStalledWork(ShortTransactions, LostBuilds, StalledWork, StepFailur
             values = {"ids": list(expired), "max_attempts": max_attempts}
             queued = connection.execute(_REQUEUE, values).scalars().all()
             connection.execute(_FORGET_LEASES, {"ids": list(queued)})
+            connection.execute(_DROP_LEASES, {"ids": list(expired)})
             return connection.execute(_GIVEN_UP, values).scalars().all()
 
     @override
