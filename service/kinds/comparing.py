@@ -6,11 +6,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.pair_record import read_pairs
+from service.domain.measuring.pair_record import MeasuredPairs, read_pairs
+from service.domain.runs.judge_build import slow_downs
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.side_end import outcome_after_rehearsal
 from service.domain.runs.vote import Outcome
-from service.domain.values.identity import Side
+from service.domain.values.identity import RunKind, Side
 from service.domain.wording.build_causes import (
     USED_UP_BY_PATCH,
     lost_after_rehearsal,
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 
     from service.domain.measuring.listing import Listing
     from service.domain.runs.tested import Tested
+    from service.domain.verdict.comparison.explanation import Explanation
     from service.steps.building.session import BuildSession
+    from service.steps.measuring.confirm_layout import Confirmation
     from service.steps.measuring.measure import Measurement
     from service.steps.measuring.second_opinion import SecondOpinion
 
@@ -113,7 +116,9 @@ def _confirm(
     if spent := round(session.host.clock() - begun, 3):
         seconds["control"] = spent
     begun = session.host.clock()
-    why = explain_slower(session, measured.listings)
+    # The service explains after the report, so that the vote does not wait for it.
+    is_asked = session.spec.is_local and session.spec.is_explained
+    why = explain_slower(session, measured.listings) if is_asked else ()
     if why:
         seconds["why"] = round(session.host.clock() - begun, 3)
     causes = (
@@ -132,7 +137,21 @@ def _confirm(
         is_parent_lost=measured.parent_failed is not None,
         is_used_up_by_patch=measured.is_used_up_by_patch,
         why=tuple(each.to_mapping() for each in why),
+        is_explained_later=_is_explained_later(session, measured, confirmed),
     )
+
+
+def _is_explained_later(session: BuildSession, measured: Measurement, confirmed: Confirmation) -> bool:
+    """Return whether a change is slower; without a change, as in calibrations, nobody asks why."""
+    spec, record = session.spec, MeasuredPairs(relinked=confirmed.launches, counts=measured.counts)
+    if spec.is_local or spec.kind not in {RunKind.CHECK, RunKind.POST_SUBMIT}:
+        return False
+    return bool(slow_downs(spec.judged, measured.listings, measured.launches, record))
+
+
+def explain_reported(session: BuildSession) -> tuple[Explanation, ...]:
+    """Explain the slower benchmarks of a build whose report said that it has some."""
+    return explain_slower(session, session.claimed.fix_listings(()))
 
 
 def _building(seconds: Mapping[str, float]) -> float:

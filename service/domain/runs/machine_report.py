@@ -50,7 +50,8 @@ class MachineReport:
     :class:`~service.domain.runs.build_outcome.Circumstances`; ``failures``, ``is_cut`` and ``cleared`` those
     of :class:`BuildEnd`. ``tests`` is the artifact with the test cases; empty if the kind has none.
     ``retried`` names the tests that failed and then passed on a retry. ``why`` has the explanations of slower
-    benchmarks, for the JSON of a local gate.
+    benchmarks, for the JSON of a local gate. ``is_explained_later``: a benchmark is slower, and its machine
+    goes on to explain that.
     """
 
     outcome: Outcome | None = None
@@ -67,6 +68,7 @@ class MachineReport:
     retried: tuple[str, ...] = ()
     cleared: tuple[Failure, ...] = ()
     why: tuple[Mapping[str, Any], ...] = ()
+    is_explained_later: bool = False
 
     @property
     def circumstances(self) -> Circumstances:
@@ -96,4 +98,5 @@ class MachineReport:
             retried=tuple(found.get("retried", ())),
             cleared=failures_from(found.get("cleared"))[0],
             why=tuple(found.get("why", ())),
+            is_explained_later=bool(found.get("is_explained_later", False)),
         )

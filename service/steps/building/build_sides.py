@@ -36,15 +36,17 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def built_tree(session: BuildSession, revision: Revision) -> Iterator[Path]:
+def built_tree(session: BuildSession, revision: Revision, *, may_build: bool = True) -> Iterator[Path]:
     """Provide a directory with the sources of a revision and its built programs in ``build/``.
 
     Both sides of a comparison get theirs in the same way: fresh sources, programs unpacked from an
-    artifact. Raises ``NotBuilt`` if the sources are incomplete or the project's own commands fail.
+    artifact. Raises ``NotBuilt`` if the sources are incomplete or the project's own commands fail, and
+    NotFound if no programs are kept and ``may_build`` is False.
     """
     key = _key(session, revision)
+    make = partial(_build, session, revision, key) if may_build else _not_kept
     with (
-        _archive(session, revision, (key,), partial(_build, session, revision, key)) as (archive, _),
+        _archive(session, revision, (key,), make) as (archive, _),
         complete_sources(session, revision) as tree,
     ):
         _unpack(session, archive, tree)
@@ -137,6 +139,10 @@ def _build(
 ) -> Mapping[BinaryKey, str]:
     with built_sources(session, revision) as tree, at_stage(Stage.PACK):
         return {key: _pack(session, tree, archive=archive)}
+
+
+def _not_kept(_: Path) -> Mapping[BinaryKey, str]:
+    raise NotFound("its programs are not kept any more")
 
 
 def _relink(

@@ -17,13 +17,14 @@ from service.domain.values.errors import Drained, OutOfTime
 from service.steps.building.build_log import LOG_BYTES, BuildLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from service.domain.building.spec import BuildSpec, Revision
     from service.domain.machines.environment import Load
     from service.domain.runs.machine_report import MachineReport
+    from service.domain.verdict.comparison.explanation import Explanation
     from service.ports.building import (
         Artifacts,
         Inspector,
@@ -69,6 +70,8 @@ class BuildHost:
     dependencies: Dependencies
     read_load: Callable[[], Load]
     runners: Mapping[str, Callable[[BuildSession[Any]], MachineReport]]  # the work on a build, by job kind
+    # Explains what is slower after the report of a build, whose pairs are recorded; None: nothing does.
+    explain: Callable[[BuildSession[Any]], Sequence[Explanation]] | None = None
     host_cpus: tuple[int, ...] = ()
     builds_beside: int = 1  # how many builds that compare nothing share the CPUs
     tools: Mapping[str, str] = field(default_factory=dict)  # the versions of the compilers and of the system

@@ -26,6 +26,7 @@ from service.domain.values.text import plain, shortened
 from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit, unusable_dependency
 from service.steps.building.build_log import BuildLog
 from service.steps.building.session import BuildSession
+from service.steps.machines.explain_reported import report_and_explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,6 +68,7 @@ def execute_build(
     Benchgate itself is one at once. ``is_draining`` tells that this worker must stop: the build is then
     handed back.
     """
+    working = list[BuildSession]()
 
     def run(stack: ExitStack) -> MachineReport:
         log = stack.enter_context(_spooled_log(host))
@@ -82,6 +84,7 @@ def execute_build(
             return MachineReport(Outcome.MISCONFIGURED, (unusable_dependency(error),))
         if spec.workspace is not None:
             log.write(spec.workspace.described().encode())
+        working.append(session)
         report = host.runners[spec.job.kind](session)
         return replace(report, findings=_own_findings(spec, host.source, report.findings))
 
@@ -90,13 +93,21 @@ def execute_build(
             report = _end(claimed, lambda: run(stack))
             if report is not None:
                 try:
-                    claimed.complete(report.to_mapping())
+                    _report(claimed, report, working)
                 except Drained:  # while it waited for the artifacts to take the log
                     claimed.release()
                     return None
     except LeaseLost:
         return None
     return report
+
+
+def _report(claimed: Claimed, report: MachineReport, working: Sequence[BuildSession]) -> None:
+    for session in working:
+        if report.is_explained_later and session.host.explain and not session.is_draining():
+            report_and_explain(session, report, session.host.explain)
+            return
+    claimed.complete(report.to_mapping())
 
 
 def _own_findings(spec: BuildSpec, source: Source, findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""Count what an iteration costs, of the benchmarks that a local gate found slower."""
+"""Count what an iteration costs, of the benchmarks that are slower."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
 from service.domain.runs.judge_build import judge_measured
-from service.domain.values.errors import BadResults, CommandFailed, OutOfTime
+from service.domain.values.errors import BadResults, CommandFailed, NotFound, OutOfTime
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.attribution import LAUNCHES as SAMPLED_LAUNCHES
 from service.domain.verdict.comparison.attribution import attribute
 from service.domain.verdict.comparison.causes import causes
-from service.domain.verdict.comparison.explanation import Explanation
+from service.domain.verdict.comparison.explanation import MOST_ROWS, Explanation
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
@@ -40,9 +40,10 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     A benchmark that a person named is explained whatever its verdict.
 
     The launches come after all pairs, and change no verdict. A failure becomes a reason beside a benchmark.
+    Nothing is built for it.
     """
     spec = session.spec
-    if not (spec.is_local and spec.is_explained and spec.base):
+    if spec.base is None:
         return ()
     rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
     slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
@@ -50,7 +51,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     slowdowns: dict[tuple[str, str], float] = {}
     for row in slower:
         slowdowns.setdefault((row.row.suite, row.row.benchmark), row.worsening)
-    chosen = tuple(slowdowns)
+    chosen = tuple(slowdowns)[:MOST_ROWS]
     if not chosen:
         return ()
     found = list[Explanation]()
@@ -58,7 +59,10 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     try:
         with ExitStack() as stack:
             sides = {Side.BASE: spec.base, Side.PATCH: spec.patch}
-            trees = {side: stack.enter_context(built_tree(session, each)) for side, each in sides.items()}
+            trees = {
+                side: stack.enter_context(built_tree(session, each, may_build=False))
+                for side, each in sides.items()
+            }
             launcher = Launcher(session, trees, tuple(listings))
             for number, (suite, name) in enumerate(chosen):
                 session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
@@ -66,7 +70,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
             for number, (suite, name) in enumerate(chosen):
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
                 found[number] = _attribute(launcher, found[number], slowdowns[suite, name], end)
-    except (CommandFailed, OutOfTime) as error:
+    except (CommandFailed, NotFound, OutOfTime) as error:
         found += [Explanation(suite, name, obstacle=str(error)) for suite, name in chosen[len(found) :]]
     return tuple(replace(each, slowdown=slowdowns[each.suite, each.benchmark]) for each in found)
 

@@ -16,6 +16,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.machines.environment import Load
 from service.domain.values.errors import LeaseLost
 from service.domain.values.identity import RunKind
+from service.kinds.comparing import explain_reported
 from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.building.memory_source import CODE
@@ -263,6 +264,7 @@ class MemoryClaimed:
     attempt: int = 1
     is_lost: bool = False
     is_lost_at_last: bool = False
+    is_over: bool = False  # until a worker publishes its log again
     waits_at_last: bool = False  # for the artifacts
     watched_by: Callable[[], None] = lambda: None  # of publish
     fault: Exception | None = None
@@ -300,6 +302,11 @@ class MemoryClaimed:
     def pairs(self) -> Sequence[PairRecord]:
         self._hold()
         self.reads += 1
+        return self.measured
+
+    @property
+    def measured(self) -> Sequence[PairRecord]:
+        """The pairs as the control plane reads them, which needs no lease."""
         return sorted(self.records, key=lambda each: (each.variant, each.pair))
 
     def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
@@ -318,7 +325,7 @@ class MemoryClaimed:
 
     @contextmanager
     def publish(self, log: BuildOutput, watch: Callable[[], None]) -> Iterator[None]:
-        self.output, self.watched_by = log, watch
+        self.output, self.watched_by, self.is_over = log, watch, False
         yield
 
     def complete(self, execution: Mapping[str, Any]) -> None:
@@ -337,19 +344,19 @@ class MemoryClaimed:
     def explain(self, packed: bytes) -> None:
         self._hold()
         self.explained = packed
-        self.is_lost = True
+        self.is_over = True
 
     def release(self, delay: float = 0.0) -> None:
         self.is_lost |= self.is_lost_at_last
         self._hold()
         self.releases.append(delay)
-        self.is_lost = bool(self.executions)
+        self.is_over = True
 
     def close(self) -> None:
         pass
 
     def _hold(self) -> None:
-        if self.is_lost:
+        if self.is_lost or self.is_over:
             raise LeaseLost("another worker holds the build")
 
 
@@ -381,6 +388,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         linkers=other.get("linkers", scratch),
         read_load=other.get("read_load", lambda: nothing),
         runners=RUNNERS,
+        explain=explain_reported,
         clock=lambda: sandbox.clock,
         machine=other.get("machine", "perf-01"),
     )

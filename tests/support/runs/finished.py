@@ -51,7 +51,7 @@ class Farm:
         execution = execute_build(claimed, host, Silence())
         memory.listings[build.sequence_id] = claimed.fixed
         memory.pairs[build.sequence_id] = [
-            StoredPair(each.pair, self.artifacts.put(each.raw), each.variant) for each in claimed.pairs()
+            StoredPair(each.pair, self.artifacts.put(each.raw), each.variant) for each in claimed.measured
         ]
         self.report(execution, build_id)
         return execution

@@ -76,7 +76,7 @@ class Machine:
 
 def judged(machine: Machine) -> Outcome:
     """Judge the pairs that the machine recorded."""
-    return judge_measured(JOB, machine.claimed.fixed, machine.claimed.pairs()).judgement.outcome
+    return judge_measured(JOB, machine.claimed.fixed, machine.claimed.measured).judgement.outcome
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ class TestOutcomes:
         assert report.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14", "tools": {}}
         assert machine.claimed.phases == ["build base", "build patch", "measure"]
         assert machine.claimed.told[:2] == ["build base", "compile"]
-        assert machine.claimed.told[-1].startswith("pair 14 of at most ")
+        assert machine.claimed.told[-2].startswith("pair 14 of at most ")
         assert [MachineReport.from_mapping(each) for each in machine.claimed.executions] == [report]
         assert machine.claimed.log == b"== compile: make\n" * 2
 

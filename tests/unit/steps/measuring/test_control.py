@@ -106,7 +106,7 @@ def test_renamed_benchmarks_have_their_former_name_on_both_sides(tmp_path: Path)
     suite["renamed"] = {"BM_slow": "BM_quick"}
     machine.claimed.spec = machine.spec.to_mapping()
     machine.work()
-    found = judge_measured(machine.spec.judged, machine.claimed.fixed, machine.claimed.pairs())
+    found = judge_measured(machine.spec.judged, machine.claimed.fixed, machine.claimed.measured)
 
     assert {names for _, names in machine.sandbox.launches[-2 * FIRST :]} == {"^(BM_slow)$"}
     assert {row.benchmark for row in found.controls} == {"BM_quick"}
@@ -136,7 +136,7 @@ def test_a_worker_that_dies_in_it_loses_and_doubles_no_pair(tmp_path: Path, laun
 
     assert control_pairs(machine) == list(range(FIRST))
     seen, uninterrupted = (
-        [[raw.side for raw in decode(each.raw)] for each in found.claimed.pairs() if each.variant == ITSELF]
+        [[raw.side for raw in decode(each.raw)] for each in found.claimed.measured if each.variant == ITSELF]
         for found in (machine, whole)
     )
     assert seen == uninterrupted

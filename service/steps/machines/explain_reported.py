@@ -1,0 +1,53 @@
+"""Explain the slower benchmarks of a build after its report, which nobody waits for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from service.domain.verdict.comparison.explanation import pack
+from service.steps.building.build_log import BuildLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from service.domain.runs.machine_report import MachineReport
+    from service.domain.verdict.comparison.explanation import Explanation
+    from service.steps.building.session import BuildSession
+
+LONGEST: Final = 120.0  # seconds: a minute of launches, and to read the pairs and unpack both sides before
+_LOG: Final = structlog.get_logger(__name__)
+
+
+def report_and_explain(
+    session: BuildSession, report: MachineReport, explain: Callable[[BuildSession], Sequence[Explanation]]
+) -> None:
+    """Report a build, explain what is slower, and end the lease.
+
+    All after the report is optional: whatever fails is logged, and leaves the build without an explanation.
+
+    Raises:
+        Drained: the worker was asked to stop before the report.
+        LeaseLost: before the report.
+    """
+    host, claimed = session.host, session.claimed
+    begun = host.clock()
+    # The log of a reported build does not grow.
+    timed = replace(session, log=BuildLog(), deadline=begun + LONGEST)
+    timed = replace(timed, host=replace(host, artifacts=host.artifacts.watched(timed.watch)))
+    claimed.report(report.to_mapping(), timed.watch)
+    try:
+        if found := explain(timed):
+            packed = pack(found)
+            claimed.explain(packed)
+            seconds = round(host.clock() - begun, 3)
+            _LOG.info("build.explained", rows=len(found), bytes=len(packed), seconds=seconds)
+            return
+    except Exception as error:  # noqa: BLE001 - nobody waits for it
+        _LOG.warning("build.not_explained", error=repr(error))
+    try:
+        claimed.release()
+    except Exception as error:  # noqa: BLE001 - the lease runs out by itself
+        _LOG.warning("build.not_released", error=repr(error))
