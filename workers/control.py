@@ -27,6 +27,7 @@ from service.steps.runs.analyse import analyse
 from service.steps.runs.calibrate import calibrate
 from service.steps.runs.finish_run import finish_run
 from service.steps.runs.plan_run import plan_run
+from service.steps.runs.tell_why import tell_why
 from service.steps.trunk.follow_branches import follow_branches
 from service.steps.trunk.send_notices import send_notices
 from service.steps.trunk.use_idle_pools import use_idle_pools
@@ -104,6 +105,13 @@ def _follow(plane: Control, place: int) -> None:
             follow_branches(plane.store, plane.source_of(instance), instance, server.now())
 
 
+def _analyse(plane: Control, build: int) -> None:
+    """Finish a build, or tell what its machine found out about it since."""
+    search = Search(plane.failure_patterns, plane.reading.log)
+    analyse(plane.store, plane.artifacts, build, search)
+    tell_why(plane.store, plane.links, build)
+
+
 def _read_bugs(plane: Control, _: int) -> None:
     """Read bugs, and then post counts if the settings allow it: not if the tracker did not answer."""
     read_bugs(plane.bugs, plane.bug_notes)
@@ -131,9 +139,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
     {
         Task.HANDLE_EVENT: _handle_event,
         Task.PLAN: _plan,
-        Task.ANALYSE: lambda plane, build: analyse(
-            plane.store, plane.artifacts, build, Search(plane.failure_patterns, plane.reading.log)
-        ),
+        Task.ANALYSE: _analyse,
         Task.VOTE: lambda plane, run: finish_run(plane.store, plane.links, run),
         Task.RUN_COMMENT_COMMANDS: _run_comment_commands,
         Task.DELIVER: _deliver,

@@ -17,7 +17,7 @@ from service.ports.runs.decisions import Decisions, Outbox, Overrides
 from service.ports.runs.history import RunHistory
 from service.ports.runs.runs import Runs
 from service.ports.trunk import Regressions
-from service.ports.verdict import Evidence, ImportedValues, Measurements
+from service.ports.verdict import Evidence, Explanations, ImportedValues, Measurements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class Transaction:
     external: ExternalBuilds
     measurements: Measurements
     evidence: Evidence
+    explanations: Explanations
     imported: ImportedValues
     failures: Failures
     known: KnownFailures

@@ -144,6 +144,13 @@ class Measurements(Protocol):
         """
 
 
+class Explanations(Protocol):
+    """Explanations of slower benchmarks, which machines store after their reports."""
+
+    def packed_of(self, builds: Sequence[int]) -> Mapping[int, bytes]:
+        """Return the packed explanations of builds; a build without any is left out."""
+
+
 class ImportedValues(Protocol):
     """Values of commits that another program measured."""
 

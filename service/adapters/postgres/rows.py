@@ -78,6 +78,7 @@ def review_of(payload: Mapping[str, Any]) -> Review:
         message=payload["message"],
         labels=payload["labels"],
         comments=tuple(InlineComment(**comment) for comment in payload.get("comments", ())),
+        is_silent=payload.get("is_silent", False),
     )
 
 

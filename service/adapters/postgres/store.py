@@ -23,6 +23,7 @@ from service.adapters.postgres.runs.runs import PostgresRunHistory, PostgresRuns
 from service.adapters.postgres.trunk.backfills import PostgresBackfills
 from service.adapters.postgres.trunk.branches import PostgresBranches
 from service.adapters.postgres.trunk.regressions import PostgresRegressions
+from service.adapters.postgres.verdict.explanations import PostgresExplanations
 from service.adapters.postgres.verdict.measurements import PostgresEvidence, PostgresMeasurements
 from service.domain.values.errors import Transient
 from service.ports.store import Store, Transaction
@@ -50,6 +51,7 @@ def unit_of_work(connection: Connection, audit: PostgresAudit) -> Transaction:
         measurements=PostgresMeasurements(connection),
         imported=PostgresMeasurements(connection),
         evidence=PostgresEvidence(connection),
+        explanations=PostgresExplanations(connection),
         failures=PostgresFailures(connection),
         known=PostgresKnownFailures(connection, audit),
         branches=PostgresBranches(connection),

@@ -200,6 +200,8 @@ class InlineComment:
 class Review:
     """A review to post on one revision: a message, votes by label, and inline comments.
 
+    ``is_silent``: a server that can does not notify anybody of it.
+
     Raises:
         ValueError: the message does not end with a line of text to recognise it by.
     """
@@ -209,6 +211,7 @@ class Review:
     message: str
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     comments: tuple[InlineComment, ...] = ()
+    is_silent: bool = False
 
     def __post_init__(self) -> None:
         if self.marker.strip().splitlines() != [self.marker]:

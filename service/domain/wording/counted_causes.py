@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.function_names import shown_name
-from service.domain.values.text import plain
+from service.domain.values.text import literal, plain, shortened
 from service.domain.verdict.comparison.causes import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from service.domain.verdict.comparison.causes import Cause
     from service.domain.verdict.comparison.explanation import Explanation, Part
 
 NOT_REACHED: Final = "the minute for explanations was used up"
+WHY: Final = "Slow-Down Explained"
+_TOLD: Final = 3  # benchmarks of one build; its page has all
+_LINE: Final = 1000  # characters, as causes of builds have
 _SHOWN: Final = 2  # kinds of one benchmark, and functions
 _MOST: Final = 0.5  # of the slow-down
 _FUNCTION: Final = 60  # characters of its name
@@ -59,6 +65,23 @@ def _causes(found: Explanation) -> str:
     if len(shown) == _SHOWN and len(functions) == 1:
         return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}"
     return "; ".join(map(_cause, shown))
+
+
+def causes_told(found: Iterable[Explanation], blamed: Collection[str]) -> tuple[str, ...]:
+    """Write a line for each of the first blamed benchmarks that are explained, and count the others."""
+    known = [replace(e, obstacle="") for e in found if (e.causes or e.parts) and e.benchmark in blamed]
+    more = (f"and {len(known) - _TOLD} more, on the page of the build",) if len(known) > _TOLD else ()
+    return (*map(explanation, known[:_TOLD]), *more)
+
+
+def are_told(lines: Collection[str], message: str) -> bool:
+    """Return whether a message has all of these lines."""
+    return {literal(shortened(line, _LINE)) for line in lines} <= set(message.splitlines())
+
+
+def why_slower(lines: Iterable[str], link: str) -> str:
+    """Compose the message that explains a build after its vote; the link is the last line."""
+    return "\n\n".join([f"{WHY} ", *(literal(shortened(line, _LINE)) for line in lines), link])
 
 
 def _function(found: Cause) -> str:

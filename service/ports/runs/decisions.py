@@ -35,6 +35,11 @@ def review_key(run_id: int, decision: int) -> str:
     return f"run/{run_id}/decision/{decision}"
 
 
+def why_key(run_id: int, build_id: int) -> str:
+    """Return the idempotency key of the review that explains a build of a decided run."""
+    return f"run/{run_id}/why/{build_id}"
+
+
 class ReviewState(StrEnum):
     """The progress of a review from the outbox to its server."""
 
@@ -102,6 +107,9 @@ class Decisions(Protocol):
 
     def add(self, decision: NewDecision) -> int:
         """Store a decision; return its number."""
+
+    def last_message(self, run_id: int) -> str:
+        """Return the message of a run's newest decision; empty if it has none."""
 
 
 class Outbox(Protocol):

@@ -31,6 +31,7 @@ from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.storing import known_by_build, matched_by_build
 from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.failures.match_known import keep_matches
+from service.steps.runs.explained import explained
 from service.steps.runs.log_context import bind_run
 
 if TYPE_CHECKING:
@@ -87,8 +88,10 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         for id_, each in matched_by_build(tx.failures, run.id, expired).items()
     }
     asked = {id_: may_be_known(each) for id_, each in alike.items()}
+    why = explained(tx.explanations, builds)
     reports = [
-        _report(each, rates, links.build, _causes(each, [asked, partly, again], parents)) for each in reported
+        _report(each, rates, links.build, _causes(each, [asked, partly, again], why, parents))
+        for each in reported
     ]
     steps = _next_steps(tx.measurements, judged, specs) if run.kind is RunKind.CHECK else ()
     kept = _kept(tx.changes, run, builds, specs)
@@ -254,14 +257,19 @@ def _parents(
 def _causes(
     judged: _BuildAndWaiver,
     first: Sequence[Mapping[int, Sequence[str]]],
+    why: Mapping[int, Sequence[str]],
     parents: Mapping[int, Sequence[ParentBuild]],
 ) -> tuple[str, ...]:
-    """Return the lines about a build; the ``first`` ones say why a part of it still counts."""
+    """Return the lines about a build; the ``first`` ones say why a part of it still counts.
+
+    ``why`` has those of its slower benchmarks.
+    """
     build, waiver = judged
     if waiver is not None:
         return build.causes
     counts = (line for lines in first for line in lines.get(build.id, ()))
-    return (*counts, *build.causes, *also_on_parent(parents.get(build.id, ())))
+    new = (line for line in why.get(build.id, ()) if line not in build.causes)
+    return (*counts, *build.causes, *new, *also_on_parent(parents.get(build.id, ())))
 
 
 def _report(

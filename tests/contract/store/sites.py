@@ -96,6 +96,9 @@ class StoreSite(Protocol):
     def fix_listings(self, build_id: int, listings: Sequence[Listing]) -> None:
         """Fix the listings of a build's sequence."""
 
+    def explain(self, build_id: int, packed: bytes) -> None:
+        """Store what a machine found out about a build."""
+
     def finish_check(self) -> None:
         """Finish a branch's check in a pool with nothing else to do: ``IDLE_JOB`` is asked for."""
 
@@ -128,6 +131,9 @@ class MemorySite:
         sequence = self.store.memory.builds[build_id - 1].sequence_id
         assert sequence is not None
         return sequence
+
+    def explain(self, build_id: int, packed: bytes) -> None:
+        self.store.memory.explanations[build_id] = packed
 
     def finish_check(self) -> None:
         self.store.memory.idle_jobs = [IDLE_JOB]
@@ -189,6 +195,9 @@ class PostgresSite:
                 .where(t.sequence.c.id == t.build.c.sequence_id, t.build.c.id == build_id)
                 .values(listing=mappings_of_listings(listings))
             )
+
+    def explain(self, build_id: int, packed: bytes) -> None:
+        self._database.change("INSERT INTO explanation VALUES (:id, :packed)", id=build_id, packed=packed)
 
     def finish_check(self) -> None:
         self.register("perf-01")

@@ -101,6 +101,15 @@ class TestOverrides:
 
 
 class TestDecisions:
+    def test_the_message_of_the_newest_decision_of_a_run_is_found(self, store: Store) -> None:
+        with store.transaction() as tx:
+            patch_set = tx.changes.upsert(change()).patch_set_id
+            runs = [tx.runs.lock(start(tx, run)) for run in (check_run(patch_set), post_submit_run())]
+            assert tx.decisions.last_message(runs[0].id) == ""
+            for run, message in ((runs[0], "old"), (runs[0], "new"), (runs[1], "other")):
+                tx.decisions.add(replace(decided(tx, run), message=message))
+            assert [tx.decisions.last_message(run.id) for run in runs] == ["new", "other"]
+
     def test_decisions_are_counted_per_patch_set_or_per_run_without_one(self, store: Store) -> None:
         with store.transaction() as tx:
             patch_set = tx.changes.upsert(change()).patch_set_id
@@ -140,6 +149,11 @@ class TestOutbox:
         [due] = upkeep.due_reviews()
         assert due.review == review(7, "Build Failed", REMARK)
         assert (due.attempts, due.missing_seconds, due.failed_posts) == (0, 0, 0)
+
+    def test_a_silent_review_stays_silent(self, store: Store, upkeep: Upkeep) -> None:
+        silent = replace(review(), is_silent=True)
+        send(store, "1", silent)
+        assert [due.review for due in upkeep.due_reviews()] == [silent]
 
     @pytest.mark.parametrize("state", ENDS)
     def test_the_last_review_of_a_patch_set_is_revived_if_it_never_arrived(

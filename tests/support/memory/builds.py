@@ -14,7 +14,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.builds import BuildRecord, Builds
-from service.ports.verdict import Evidence, ImportedValues, Measurements
+from service.ports.verdict import Evidence, Explanations, ImportedValues, Measurements
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
 from tests.support.runs.build_states import BuildEvent, state_after
@@ -290,6 +290,11 @@ class MemoryMeasurements(InMemory, Measurements, ImportedValues):
     def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
         build = row(self._m.builds, build_id, "build")
         self._m.put_build(replace(build, slowdowns=tuple(slowdowns)))
+
+
+class MemoryExplanations(InMemory, Explanations):
+    def packed_of(self, builds: Sequence[int]) -> Mapping[int, bytes]:
+        return {build: packed for build, packed in self._m.explanations.items() if build in builds}
 
 
 class MemoryEvidence(InMemory, Evidence):

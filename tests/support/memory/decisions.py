@@ -88,6 +88,10 @@ class MemoryDecisions(InMemory, Decisions):
         self._m.decisions.append(decision)
         return decision.number
 
+    def last_message(self, run_id: int) -> str:
+        decided = [each for each in self._m.decisions if each.run_id == run_id]
+        return max(decided, key=lambda each: each.number).message if decided else ""
+
 
 class MemoryOutbox(InMemory, Outbox):
     def queue_task(self, task: Task, *entities: int) -> None:

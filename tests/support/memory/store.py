@@ -12,7 +12,7 @@ from service.ports.store import Store, Transaction
 from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.backfills import MemoryBackfills
 from tests.support.memory.branches import MemoryBranches
-from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryMeasurements
+from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryExplanations, MemoryMeasurements
 from tests.support.memory.closures import MemoryClosures
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
 from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures
@@ -48,6 +48,7 @@ def unit_of_work(memory: Memory) -> Transaction:
         measurements=MemoryMeasurements(memory),
         imported=MemoryMeasurements(memory),
         evidence=MemoryEvidence(memory),
+        explanations=MemoryExplanations(memory),
         failures=MemoryFailures(memory),
         known=MemoryKnownFailures(memory),
         branches=MemoryBranches(memory),

@@ -10,13 +10,15 @@ from service.domain.runs.states import BuildState
 from service.ports.verdict import StoredPair
 from service.steps.machines.execute import execute_build
 from service.steps.runs.analyse import analyse
+from service.steps.runs.tell_why import tell_why
 from tests.support.building.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.memory.files import MemoryArtifacts
-from tests.support.review.changes import Service, change_at
+from tests.support.review.changes import LINKS, Service, change_at
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from service.domain.review.change import Review
     from service.domain.runs.machine_report import MachineReport
 
 
@@ -54,6 +56,8 @@ class Farm:
             StoredPair(each.pair, self.artifacts.put(each.raw), each.variant) for each in claimed.measured
         ]
         self.report(execution, build_id)
+        if claimed.explained:
+            memory.explanations[build_id] = claimed.explained
         return execution
 
     def report(self, execution: MachineReport | None, build_id: int = 1) -> None:
@@ -61,6 +65,13 @@ class Farm:
         found = execution.to_mapping() if execution else None
         store = self.service.store
         store.update(build_id, state=BuildState.EXECUTED, execution=found, machine="perf-01")
+
+    def tell_why(self, build_id: int = 1) -> list[Review]:
+        """Tell what its machine found out about a build, and return the new reviews."""
+        reviews = self.service.store.memory.reviews
+        before = len(reviews)
+        tell_why(self.service.store, LINKS, build_id)
+        return [stored.review for stored in list(reviews.values())[before:]]
 
     def analyse(self, build_id: int = 1) -> None:
         """The results become verdicts."""

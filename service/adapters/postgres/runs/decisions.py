@@ -128,6 +128,12 @@ class PostgresDecisions(Connected, Decisions):
         last = func.coalesce(func.max(t.decision.c.number), 0)
         return int(self._execute(select(last + 1).where(counted)).scalar_one())
 
+    @override
+    def last_message(self, run_id: int) -> str:
+        newest = select(t.decision.c.message).where(t.decision.c.run_id == run_id)
+        found = self._execute(newest.order_by(t.decision.c.number.desc()).limit(1)).scalar()
+        return str(found or "")
+
 
 class OutgoingWork(Connected, Outbox):
     """Outbox entries of a unit of work."""
@@ -158,6 +164,8 @@ class OutgoingWork(Connected, Outbox):
             "marker": review.marker,  # the version before reads it, and may still post
             "labels": dict(review.labels),
         }
+        if review.is_silent:
+            payload["is_silent"] = True
         if review.comments:
             payload["comments"] = [asdict(comment) for comment in review.comments]
         new = insert(t.outbox).values(kind="review", dedup_key=dedup_key, payload=payload)

@@ -261,6 +261,8 @@ class GerritReview(ReviewServer):
 
     def _post(self, where: str, review: Review) -> Posted:
         body: dict[str, Any] = {"message": review.message, "tag": TAG, "omit_duplicate_comments": True}
+        if review.is_silent:
+            body["notify"] = "NONE"
         if review.labels:
             body["labels"] = dict(review.labels)
         for comment in review.comments:

@@ -260,6 +260,13 @@ def test_a_message_without_a_vote_sends_no_label() -> None:
     replay = Replay(recorded("comment-on-merged"))
     assert replay.server.post(Review(ONE, REVISION, "late note")).labels == {}
     assert "labels" not in replay.posted
+    assert "notify" not in replay.posted
+
+
+def test_nobody_is_notified_of_a_silent_review() -> None:
+    replay = Replay(recorded("comment-on-merged"))
+    replay.server.post(Review(ONE, REVISION, "explained", is_silent=True))
+    assert replay.posted["notify"] == "NONE"
 
 
 def test_inline_comments_are_grouped_by_file_and_unresolved() -> None:

@@ -1,0 +1,132 @@
+"""Tell what made a build slower, after its vote or with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.review.change import Review
+from service.domain.runs.overrides import OverrideKind
+from service.domain.runs.states import RunState
+from service.domain.verdict.comparison.causes import Cause, Kind
+from service.domain.verdict.comparison.explanation import Explanation, pack
+from service.ports.runs.decisions import NewOverride
+from service.steps.runs.decide_run import decide_run
+from tests.support.building.memory_source import CODE
+from tests.support.review.changes import KEY, LINKS, Service, change_at, project
+from tests.support.runs.finished import Farm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LINE = "BM_a: 300 % more branch misses (10 → 40 per iteration), in work"
+
+
+def program(factor: float, misses: int) -> str:
+    times = {"BM_a": factor * 1e-6, "BM_b": 2e-6}
+    counted = {"instructions": dict.fromkeys(times, 500), "events": {"Bcm": misses}}
+    return json.dumps({"benchmarks": times, **counted})
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Farm:
+    """A change that is slower because it misses more branches; its machine has explained it."""
+    source = project()
+    kept = source.commits["parent"].files
+    source.commit("parent", "root", {**kept, CODE: program(1, 10)}, "refs/heads/master")
+    source.commit("patch1", "parent", {**kept, CODE: program(1.5, 40)}, "refs/changes/07/7/1")
+    farm = Farm(tmp_path, Service(source=source))
+    farm.review()
+    farm.execute()
+    farm.analyse()
+    return farm
+
+
+def decide_first(farm: Farm) -> None:
+    """Decide the run before its build is explained."""
+    memory = farm.service.store.memory
+    found = memory.explanations.pop(1)
+    farm.service.vote()
+    memory.explanations[1] = found
+
+
+def message(farm: Farm) -> str:
+    return farm.service.store.memory.decisions[-1].message
+
+
+def decide_again(farm: Farm) -> None:
+    with farm.service.store.transaction() as tx:
+        decide_run(tx, tx.runs.lock(1), tx.builds.of_run(1), LINKS)
+
+
+def test_a_decided_run_is_explained_once_without_a_vote_and_without_mail(farm: Farm) -> None:
+    decide_first(farm)
+    assert LINE not in message(farm)
+    text = f"Slow-Down Explained \n\n{LINE}\n\nhttps://bench.example.com/job/perf/1/#why"
+    assert farm.tell_why() == [Review(KEY, "patch1", text, is_silent=True)]
+    assert farm.tell_why() == []
+    assert [farm.service.deliver() for _ in range(2)] == [1, 1]
+    assert "run/1/why/1" in farm.service.store.memory.reviews
+
+
+def test_a_run_that_is_decided_later_says_it_in_its_message(farm: Farm) -> None:
+    assert farm.tell_why() == []
+    farm.service.vote()
+    assert message(farm).count(LINE) == 1
+    assert farm.tell_why() == []
+
+
+def test_a_decision_that_is_made_again_says_it_too(farm: Farm) -> None:
+    decide_first(farm)
+    decide_again(farm)
+    assert message(farm).count(LINE) == 1
+    assert farm.tell_why() == []
+
+
+def test_an_overridden_build_is_not_explained(farm: Farm) -> None:
+    decide_first(farm)
+    with farm.service.store.transaction() as tx:
+        entry = NewOverride(OverrideKind.OVERRIDE, "1", "Ann", builds=[1], reason="wanted")
+        tx.overrides.add(1, entry)
+    decide_again(farm)
+    assert LINE not in message(farm)
+    assert farm.tell_why() == []
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.CANCELLED])
+def test_a_run_without_a_decision_gets_no_message(farm: Farm, state: RunState) -> None:
+    memory = farm.service.store.memory
+    memory.runs[0] = replace(memory.runs[0], state=state)
+    assert farm.tell_why() == []
+
+
+def test_an_outdated_patch_set_gets_no_message(farm: Farm) -> None:
+    decide_first(farm)
+    farm.tell_why()
+    farm.service.server.put(change_at(2))
+    assert farm.service.deliver() == 0
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "causes"),
+    [("BM_b", [Cause(Kind.LOCKS, "f", 1.0, 2.0)]), ("BM_a", [])],
+    ids=["of a benchmark that counts not", "without a cause"],
+)
+def test_what_says_nothing_about_the_vote_makes_no_message(
+    farm: Farm, benchmark: str, causes: Sequence[Cause]
+) -> None:
+    decide_first(farm)
+    memory = farm.service.store.memory
+    memory.explanations[1] = pack([Explanation("bench", benchmark, causes=tuple(causes))])
+    assert farm.tell_why() == []
+
+
+def test_an_explanation_that_cannot_be_read_hinders_no_decision(farm: Farm) -> None:
+    farm.service.store.memory.explanations[1] = b"no gzip"
+    farm.service.vote()
+    assert message(farm).startswith("Benchmarks Failed")
+    assert farm.tell_why() == []
