@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.values.identity import ChangeAddress
+from service.domain.verdict.comparison.explanation import unpack
 from tests.e2e.conftest import SECRET
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ def test_a_slower_patch_set_gets_minus_one_with_the_number(running: RunningSite)
     message = running.messages(1)[0]
     assert "Verified-1" in message
     assert "1 of 1 result is slower; worst: BM_Work CPU time +50.0 %" in message
+
+
+def test_what_is_slower_is_explained_after_the_vote_and_its_host_is_free_then(running: RunningSite) -> None:
+    builds = running.plane.reading.patch_set(ChangeAddress(1), 1).builds
+    [build] = (each for each in builds if each.job == "tiny-perf")
+    running.wait(lambda: _explanation(running, build.id) != b"", "the explanation")
+    (found,) = unpack(_explanation(running, build.id))
+    assert found.benchmark == "BM_Work"
+    running.wait(lambda: all(not each.is_busy for each in running.plane.reading.machines()), "a free host")
 
 
 def test_an_unchanged_time_gets_plus_one(running: RunningSite) -> None:
@@ -95,6 +105,11 @@ def test_the_series_holds_the_merged_commit(running: RunningSite) -> None:
     found = _get(running, "/api/v1/series?q=BM_Work")["items"]
     points = _get(running, f"/api/v1/series/{found[0]['id']}")["points"]
     assert any(point["kind"] == "post-submit" for point in points)
+
+
+def _explanation(running: RunningSite, build_id: int) -> bytes:
+    with running.plane.store.transaction() as tx:
+        return tx.explanations.packed_of([build_id]).get(build_id, b"")
 
 
 def _finished(running: RunningSite, number: int, kind: str) -> bool:
