@@ -23,8 +23,11 @@ from service.adapters.postgres.runs.runs import PostgresRunHistory, PostgresRuns
 from service.adapters.postgres.trunk.backfills import PostgresBackfills
 from service.adapters.postgres.trunk.branches import PostgresBranches
 from service.adapters.postgres.trunk.regressions import PostgresRegressions
-from service.adapters.postgres.verdict.explanations import PostgresExplanations
-from service.adapters.postgres.verdict.measurements import PostgresEvidence, PostgresMeasurements
+from service.adapters.postgres.verdict.measurements import (
+    PostgresEvidence,
+    PostgresExplanations,
+    PostgresMeasurements,
+)
 from service.domain.values.errors import Transient
 from service.ports.store import Store, Transaction
 

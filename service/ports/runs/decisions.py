@@ -35,11 +35,6 @@ def review_key(run_id: int, decision: int) -> str:
     return f"run/{run_id}/decision/{decision}"
 
 
-def why_key(run_id: int, build_id: int) -> str:
-    """Return the idempotency key of the review that explains a build of a decided run."""
-    return f"run/{run_id}/why/{build_id}"
-
-
 class ReviewState(StrEnum):
     """The progress of a review from the outbox to its server."""
 

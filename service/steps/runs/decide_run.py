@@ -15,7 +15,10 @@ from service.domain.runs.machine_report import CHECKED, PATCH_BUILT
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
+from service.domain.values.errors import BadResults
 from service.domain.values.identity import BuildName, RunKind
+from service.domain.verdict.comparison.explanation import unpack
+from service.domain.wording.counted_causes import causes_told
 from service.domain.wording.failures import also_on_parent, partly_known
 from service.domain.wording.known_failures import closed_bugs, may_be_known
 from service.domain.wording.message import (
@@ -31,7 +34,6 @@ from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.storing import known_by_build, matched_by_build
 from service.ports.runs.decisions import NewDecision, review_key
 from service.steps.failures.match_known import keep_matches
-from service.steps.runs.explained import explained
 from service.steps.runs.log_context import bind_run
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from service.ports.runs.decisions import Outbox, Overrides
     from service.ports.runs.runs import RunRecord
     from service.ports.store import Transaction
-    from service.ports.verdict import Measurements
+    from service.ports.verdict import Explanations, Measurements
 
     _BuildAndWaiver = tuple[BuildRecord, Waiver | None]
 
@@ -110,6 +112,24 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         comments = () if is_merge else _remarks(tx.outbox, run.change, run.revision, judged)
         review = Review(run.change, run.revision, message, labels, comments)
         tx.outbox.queue_review(review_key(run.id, number), review)
+
+
+def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[int, tuple[str, ...]]:
+    """Return lines about the blamed benchmarks of builds; a build without any is left out.
+
+    Machines write explanations; one that cannot be read is left out, too.
+    """
+    blamed = {build.id: build.blamed for build in builds if build.blamed}
+    found = {}
+    for build, packed in stored.packed_of(list(blamed)).items() if blamed else ():
+        try:
+            lines = causes_told(unpack(packed), blamed[build])
+        except BadResults as error:
+            _LOG.warning("explanation.unreadable", id=build, error=str(error))
+            continue
+        if lines:
+            found[build] = lines
+    return found
 
 
 def _kept(

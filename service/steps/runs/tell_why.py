@@ -8,9 +8,7 @@ from service.domain.review.change import Review
 from service.domain.runs.states import BuildState, RunState
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.counted_causes import are_told, why_slower
-from service.ports.runs.decisions import why_key
-from service.steps.runs.decide_run import has_failed, waivers_on
-from service.steps.runs.explained import explained
+from service.steps.runs.decide_run import explained, has_failed, waivers_on
 
 if TYPE_CHECKING:
     from service.domain.review.links import Links
@@ -39,7 +37,7 @@ def tell_why(store: Store, links: Links, build_id: int) -> None:
             is_told = are_told(lines, tx.decisions.last_message(run_id))
             if run.change is not None and not is_told and _counts(tx, run, build):
                 review = Review(run.change, run.revision, message, is_silent=True)
-                tx.outbox.queue_review(why_key(run_id, build_id), review)
+                tx.outbox.queue_review(f"run/{run_id}/why/{build_id}", review)
 
 
 def _counts(tx: Transaction, run: RunRecord, build: BuildRecord) -> bool:

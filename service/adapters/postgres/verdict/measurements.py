@@ -23,7 +23,7 @@ from service.domain.verdict.comparison.instruction_counts import METRIC as INSTR
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.reasons import text_of
-from service.ports.verdict import Compared, Evidence, ImportedValues, Measurements, StoredPair
+from service.ports.verdict import Compared, Evidence, Explanations, ImportedValues, Measurements, StoredPair
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -338,6 +338,15 @@ class PostgresMeasurements(Connected, Measurements, ImportedValues):
         if not isinstance(driver, psycopg.Connection):
             raise TypeError(f"a connection of psycopg is needed, not {type(driver).__name__}")
         return driver
+
+
+class PostgresExplanations(Connected, Explanations):
+    """Rows of the table ``explanation``, which machines store."""
+
+    @override
+    def packed_of(self, builds: Sequence[int]) -> Mapping[int, bytes]:
+        found = select(t.explanation).where(t.explanation.c.build_id.in_(builds))
+        return {row.build_id: bytes(row.packed) for row in self._execute(found)}
 
 
 class PostgresEvidence(Connected, Evidence):

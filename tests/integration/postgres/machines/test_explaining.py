@@ -75,16 +75,6 @@ def test_a_machine_that_dies_while_it_explains_frees_its_host_and_nothing_is_rep
     ]
 
 
-def test_a_reported_build_that_is_released_is_not_queued_again(
-    store: PostgresStore, database: Database
-) -> None:
-    queue(store)
-    with claimed(worklist(database)) as build:
-        report(build)
-        build.release()
-    assert database.rows("SELECT state, (SELECT count(*) FROM lease) FROM build") == [("executed", 0)]
-
-
 def test_a_build_that_is_explained_shows_no_phase(store: PostgresStore, database: Database) -> None:
     [build_id] = queue(store)
     with claimed(worklist(database, lease_seconds=0.9)) as build:

@@ -16,7 +16,7 @@ from service.domain.verdict.comparison.explanation import Explanation, pack
 from service.ports.runs.decisions import NewOverride
 from service.steps.runs.decide_run import decide_run
 from tests.support.building.memory_source import CODE
-from tests.support.review.changes import KEY, LINKS, Service, change_at, project
+from tests.support.review.changes import KEY, LINKS, Service, project
 from tests.support.runs.finished import Farm
 
 if TYPE_CHECKING:
@@ -102,13 +102,6 @@ def test_a_run_without_a_decision_gets_no_message(farm: Farm, state: RunState) -
     memory = farm.service.store.memory
     memory.runs[0] = replace(memory.runs[0], state=state)
     assert farm.tell_why() == []
-
-
-def test_an_outdated_patch_set_gets_no_message(farm: Farm) -> None:
-    decide_first(farm)
-    farm.tell_why()
-    farm.service.server.put(change_at(2))
-    assert farm.service.deliver() == 0
 
 
 @pytest.mark.parametrize(
