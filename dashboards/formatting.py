@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup, escape
 
 from service.domain.measuring.metric import metric_named
-from service.domain.values.text import plain
+from service.domain.values.text import plain, signed_percent
 from service.domain.values.text import quantity as of_finite
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 NOTHING: Final = "–"
 _WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.IGNORECASE)
+
+
+def points(growth: float) -> str:
+    """Write a growth, given as a share, in percentage points: ``+9.8``, ``−0.42``."""
+    return signed_percent(1 + growth).removesuffix(" %")
 
 
 def quantity(value: float | None, unit: str) -> str:
