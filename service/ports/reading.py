@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from service.ports.runs.shown import Build, BuildDetail, RunWithBuilds
     from service.ports.verdict import (
         Comparison,
+        Explanations,
         Family,
         MeasuredPatchSets,
         Samples,
@@ -106,6 +107,9 @@ class BuildReading(Protocol):
 
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
         """Return both sides' samples of one comparison; a side that measured nothing is empty."""
+
+    def explanations(self, build_id: int) -> Explanations:
+        """Return why benchmarks of a build are slower; empty if nothing was explained."""
 
 
 MOST_UNTOUCHED: Final = 10_000  # commits of a trend that touch no file of its job

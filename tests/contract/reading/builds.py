@@ -12,7 +12,9 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
+from service.domain.verdict.comparison.explanation import Explanation, Stack, pack
 from service.domain.verdict.inference.verdict import Verdict
+from service.ports.verdict import Explanations
 from tests.contract.reading.site import CHANGE, measure
 
 if TYPE_CHECKING:
@@ -22,6 +24,23 @@ NASTY = "BM_<img src=x>'; DROP TABLE series; --%_\\"
 
 
 class BuildReadingContract:
+    def test_a_build_has_the_explanations_that_its_machine_reported(self, site: ReadingSite) -> None:
+        site.add_change()
+        name, other = (measure(site, 1, "BM_a") for _ in range(2))
+        found = Explanation("s", NASTY, stacks=(Stack((NASTY,), 1.0, 1.1),))
+        site.explain(name, pack([found]))
+        build, plain = (site.reading.build(each.job, each.number).build.id for each in (name, other))
+        assert site.reading.explanations(build) == Explanations((found,))
+        assert site.reading.explanations(plain) == Explanations()
+
+    def test_a_damaged_explanation_is_a_problem_and_no_error(self, site: ReadingSite) -> None:
+        site.add_change()
+        name = measure(site, 1, "BM_a")
+        site.explain(name, pack([Explanation("s", "BM_a")])[:-9])
+        found = site.reading.explanations(site.reading.build(name.job, name.number).build.id)
+        assert not found.items
+        assert found.problem.startswith("the explanations cannot be read: ")
+
     def test_unfinished_builds_come_in_the_order_of_the_queue_in_pages(self, site: ReadingSite) -> None:
         site.add_change()
         run = site.add_run(state=RunState.RUNNING)

@@ -12,6 +12,7 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import BenchgateError, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.values.search import parse_words
+from service.domain.verdict.comparison.explanation import Explanation, pack
 from service.ports.reading import (
     BenchmarkReading,
     BuildReading,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
 
 OTHER: Final = 8  # a change that everybody sees
+EXPLAINED: Final = pack([Explanation("s", "BM_secret")])
 LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -100,6 +102,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     "samples": lambda reading, secret: is_there(
         lambda: reading.samples(secret.build.id, secret.build.created_at, secret.series)
     ),
+    "explanations": lambda reading, secret: bool(reading.explanations(secret.build.id).items),
     "series": lambda reading, _: bool(reading.series(parse_words("BM_secret"), 9)),
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),
     "family": lambda reading, secret: is_there(lambda: reading.family(secret.series, 9, 9).members),
@@ -135,6 +138,7 @@ def keep_secret(site: ReadingSite) -> Secret:
     site.add_change()
     run = site.add_run()
     name = site.add_build(run, benchmarks=["BM_secret"])
+    site.explain(name, EXPLAINED)
     site.add_build(run, result=None)
     site.add_build(site.add_run(kind=RunKind.POST_SUBMIT), benchmarks=["BM_secret"])
     site.add_machine("perf-01", holds=name)
@@ -177,6 +181,7 @@ class ReadingContract:
     def test_a_public_change_is_seen_by_everybody(self, site: ReadingSite, method: str, viewer: str) -> None:
         site.add_change()
         name = site.add_build(run := site.add_run(), benchmarks=["BM_secret"])
+        site.explain(name, EXPLAINED)
         site.add_build(run, result=None)
         site.add_build(site.add_run(kind=RunKind.POST_SUBMIT), benchmarks=["BM_secret"])
         site.add_machine("perf-01", holds=name)

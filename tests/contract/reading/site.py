@@ -53,6 +53,9 @@ class ReadingSite(Protocol):
     ) -> BuildName:
         """Add a build with a verdict on its benchmarks; without a result it is queued."""
 
+    def explain(self, build: BuildName, packed: bytes) -> None:
+        """Store what a machine reported of the build's slower benchmarks."""
+
     def spend(self, build: BuildName, seconds: float) -> None:
         """Let the launches of a build take as many seconds."""
 

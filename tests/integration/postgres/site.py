@@ -118,6 +118,15 @@ class PostgresSite:
             self._compare(build, self.add_series(benchmark), position, (run, verdict))
         return BuildName("perf", self._builds)
 
+    def explain(self, build: BuildName, packed: bytes) -> None:
+        self.database.change(
+            """INSERT INTO explanation (build_id, packed)
+               SELECT id, :packed FROM build WHERE job = :job AND number = :number""",
+            packed=packed,
+            job=build.job,
+            number=build.number,
+        )
+
     def _compare(self, build: int, series: int, position: int, of: tuple[int, Verdict]) -> None:
         run, verdict = of
         self.database.change(

@@ -25,6 +25,7 @@ from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDeta
 from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, leading
 from service.ports.verdict import (
     Comparison,
+    Explanations,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
@@ -243,6 +244,10 @@ class FakeReading(FakeSeries, Reading):
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
         return self.rows.get(build_id, [])
+
+    @override
+    def explanations(self, build_id: int) -> Explanations:
+        return self.explained.get(build_id, Explanations())
 
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:

@@ -55,6 +55,7 @@ def as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
             if ChangeKey(row.change.instance, row.change.number) not in hidden
         ],
         rows=rows,
+        explained={build_id: each for build_id, each in store.explained.items() if build_id in visible},
         trends=[
             trend
             for trend in store.trends

@@ -32,7 +32,7 @@ from service.adapters.postgres.runs.shown_decisions import decisions_of, waivers
 from service.adapters.postgres.runs.standings import STANDING, tally_of
 from service.adapters.postgres.schema import TURN_ORDER
 from service.adapters.postgres.storable import LARGEST_BIGINT
-from service.adapters.postgres.verdict.shown_comparisons import comparisons_of, samples_of
+from service.adapters.postgres.verdict.shown_comparisons import comparisons_of, explanations_of, samples_of
 from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.failures.known import only_ends
 from service.domain.project.job_kinds import JobKind
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from service.domain.failures.known import Ends
     from service.domain.project.job import Job
     from service.domain.runs.overrides import Override
-    from service.ports.verdict import Comparison, Samples
+    from service.ports.verdict import Comparison, Explanations, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
 # Of the owner's builds that come before, only visible ones are counted: the others are not public.
@@ -216,6 +216,12 @@ class PostgresBuildReading(Sighted, BuildReading):
         sight = self._sight(OF_BUILD, build_id=build_id)
         with self._begin() as connection:
             return samples_of(connection, build_id, measured_at, wanted, sight)
+
+    @override
+    def explanations(self, build_id: int) -> Explanations:
+        sight = self._sight(OF_BUILD, build_id=build_id)
+        with self._begin() as connection:
+            return explanations_of(connection, build_id, sight)
 
 
 def runs_of_patch_set(connection: Connection, patch_set_id: int) -> tuple[Run, ...]:

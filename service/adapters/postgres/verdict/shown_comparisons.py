@@ -1,4 +1,4 @@
-"""Read comparisons with their samples, and patch sets side by side."""
+"""Read comparisons with their samples and explanations, and patch sets side by side."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from service.domain.wording.standing import not_counted
 from service.ports.verdict import (
     Compared,
     Comparison,
+    Explanations,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
@@ -53,6 +54,9 @@ SELECT r.side, r.samples, r.series_id, s.suite, s.benchmark, s.metric, s.unit, s
 FROM result AS r JOIN series AS s ON s.id = r.series_id
 WHERE r.build_id = :build_id AND r.measured_at = :measured_at AND r.series_id = :series_id
   AND {visible_build(":build_id")}
+""")  # noqa: S608 - put together from constants
+_EXPLANATION: Final = text(f"""
+SELECT packed FROM explanation WHERE build_id = :build_id AND {visible_build(":build_id")}
 """)  # noqa: S608 - put together from constants
 # A change without comparisons is one row of nulls, and a change that does not exist is none.
 # Each build is looked up with its own moment, so that only the partition that holds it is opened.
@@ -133,6 +137,12 @@ def samples_of(
         raise NotFound(f"the build holds no samples of series {series_id}")
     sides: dict[int, tuple[float | None, ...]] = {row["side"]: tuple(row["samples"]) for row in rows}
     return from_row(Samples, rows[0], base=sides.get(0, ()), patch=sides.get(1, ()))
+
+
+def explanations_of(connection: Connection, build_id: int, sight: Mapping[str, Any]) -> Explanations:
+    """Return why benchmarks of a build are slower."""
+    packed = connection.execute(_EXPLANATION, {"build_id": build_id, **sight}).scalar()
+    return Explanations() if packed is None else Explanations.of(bytes(packed))
 
 
 def measured_patch_sets(
