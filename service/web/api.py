@@ -11,6 +11,7 @@ from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
 from service.domain.verdict.calibration.usefulness import faults_of
+from service.domain.verdict.comparison.explanation import MOST_ROWS
 from service.ports.review.shown import ChangeWithPatchSets, Cursor
 from service.ports.runs.shown import RunWithBuilds, leading
 from service.ports.verdict import Comparison, Samples, SeriesWithPoints
@@ -19,6 +20,7 @@ from service.steps.verdict.review_benchmarks import measured_lately, votes_of
 from service.web import schemas
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
+from service.web.runs.explanations import ExplainedBenchmark, Explanations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,6 +150,24 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
             rows = reading.comparisons(build.id, build.created_at)
             series = _series_named(rows, (suite, benchmark, metric))
         return reading.samples(build.id, build.created_at, series)
+
+    @router.get("/builds/{job}/{number}/explanations", operation_id="getExplanations", tags=["builds"])
+    def get_explanations(
+        request: Request,
+        job: JobName,
+        number: Number,
+        stacks: Annotated[
+            int | None, Query(ge=1, le=MOST_ROWS, description="the item, from 1, that comes with its stacks")
+        ] = None,
+    ) -> Explanations:
+        """Causes of slower benchmarks of a build: what was counted, and functions whose time grew."""
+        reading = reading_of(request)
+        found = reading.explanations(reading.build(job, number).build.id)
+        items = (
+            ExplainedBenchmark.of(each, has_stacks=place == stacks)
+            for place, each in enumerate(found.items, 1)
+        )
+        return Explanations(items=tuple(items), problem=found.problem)
 
 
 def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:

@@ -347,6 +347,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/runs/{run_id}": "getRun",
         "/api/v1/builds/{job}/{number}": "getBuild",
         "/api/v1/builds/{job}/{number}/samples": "getSamples",
+        "/api/v1/builds/{job}/{number}/explanations": "getExplanations",
         "/api/v1/benchmarks": "listBenchmarks",
         "/api/v1/series": "searchSeries",
         "/api/v1/series/{series_id}": "getSeries",

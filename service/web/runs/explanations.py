@@ -1,0 +1,66 @@
+"""Declare how the API answers causes of slower benchmarks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, Field
+
+from service.domain.verdict.comparison.causes import Kind  # noqa: TC001 - pydantic reads the annotation
+
+if TYPE_CHECKING:
+    from service.domain.verdict.comparison.explanation import Explanation
+
+
+class CountedCause(BaseModel):
+    """Something that grew, per iteration of each side, and the function in which it grew most."""
+
+    kind: Kind
+    function: str
+    base: float
+    patch: float
+
+
+class GrownFunction(BaseModel):
+    """A function, and the growth of its time per iteration as a share of the parent's iteration."""
+
+    function: str
+    growth: Annotated[float, Field(examples=[0.098])]
+    low: Annotated[float, Field(description="lower end of the growth's 95 % interval")]
+    high: Annotated[float, Field(description="upper end of the growth's 95 % interval")]
+
+
+class SampledStack(BaseModel):
+    """Time spent in a function with its callers, per iteration, as shares of the parent's iteration."""
+
+    frames: Annotated[tuple[str, ...], Field(description="functions, the outermost first")]
+    base: float
+    patch: float
+
+
+class ExplainedBenchmark(BaseModel):
+    """Causes of the slow-down of a benchmark, as far as they are known."""
+
+    suite: str
+    benchmark: str
+    slowdown: Annotated[float, Field(description="growth of its time", examples=[0.12])]
+    causes: Annotated[tuple[CountedCause, ...], Field(description="the most important first")]
+    sampled: Annotated[float, Field(description="growth of its time in launches that took samples")]
+    parts: Annotated[tuple[GrownFunction, ...], Field(description="the largest growth first")]
+    stacks: Annotated[
+        tuple[SampledStack, ...] | None, Field(description="null unless the request asks for this item's")
+    ]
+    obstacle: Annotated[str, Field(description="why it is not explained, or not completely")]
+
+    @staticmethod
+    def of(found: Explanation, *, has_stacks: bool) -> ExplainedBenchmark:
+        """Make the item of an explained benchmark."""
+        stacks = [each._asdict() for each in found.stacks] if has_stacks else None
+        return ExplainedBenchmark.model_validate({**found.to_mapping(), "stacks": stacks})
+
+
+class Explanations(BaseModel):
+    """The explained benchmarks of a build."""
+
+    items: tuple[ExplainedBenchmark, ...]
+    problem: Annotated[str, Field(description="why they cannot be read; empty: they can")]
