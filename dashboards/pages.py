@@ -23,12 +23,14 @@ from dashboards.runs.next_steps import steps_after
 from dashboards.trunk.trends import add_trends
 from dashboards.verdict.build_tables import tables_of, waived
 from dashboards.verdict.exports import add_exports
+from dashboards.verdict.flame_graph import flame_graph
 from service.domain.review.change import ChangeStatus
 from service.domain.review.change_search import MINE, MOST_VOTES, parse_change_search
 from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
+from service.domain.verdict.comparison.explanation import MOST_ROWS
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
 from service.steps.runs.summarise_run import verdict_sentence
@@ -76,6 +78,7 @@ def create_pages(
     _add_list(router, reading_of, pages, overview)
     _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
+    _add_explanations(router, reading_of, pages)
     add_logs(router, reading_of, pages, stream_log)
     add_tests(router, reading_of, stream_log)
     add_trends(router, reading_of, pages)
@@ -220,10 +223,28 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
             instance=run.instance if run else "",
             detail=detail,
             log=stored_log,
+            explained=reading.explanations(detail.build.id),
             tail=tail_of(stream_log, stored_log, _TAIL_LINES),
             tests=lay_out(tests_of(stream_log, detail.tests), parse_words(chosen.q)),
             **_tables(reading, [(detail.build, "")], chosen, run, is_open=is_open),
         )
+
+
+def _add_explanations(router: APIRouter, reading_of: ReadingOf, pages: Pages) -> None:
+    """Add the page of an explained benchmark; ``place`` counts those of its build from 1."""
+
+    @router.get("/job/{job}/{number}/why/{place}")
+    def why(
+        request: Request, job: JobName, number: Number, place: Annotated[int, Path(ge=1, le=MOST_ROWS)]
+    ) -> HTMLResponse:
+        reading = reading_of(request)
+        detail = reading.build(job, number)
+        explained = reading.explanations(detail.build.id)
+        if place > len(explained.items):
+            raise NotFound(explained.problem or f"the build {job}/{number} has no such explanation")
+        found = explained.items[place - 1]
+        graph = flame_graph(found.stacks)
+        return pages.render(request, "why.html", detail=detail, found=found, graph=graph)
 
 
 def _is_commented_on(reading: ChangeReading, run: Run) -> bool:

@@ -31,9 +31,10 @@ from service.domain.review.links import Links
 from service.domain.runs.states import UNFINISHED, BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import RunKind
-from service.domain.values.text import plain, plain_lines, shortened
+from service.domain.values.text import plain, plain_lines, share, shortened
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.clauses import MAX_CLAUSE
+from service.domain.wording.counted_causes import explanation
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
 from service.domain.wording.standing import expected, ordinal, refuses
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from service.domain.access.caller import AccountLink
+    from service.domain.verdict.comparison.explanation import Explanation
     from service.steps.runs.check_health import HealthCheck, HealthReport
 
 
@@ -253,6 +255,9 @@ def _environment() -> Environment:
         breakable=formatting.breakable,
         metric_label=formatting.metric_label,
         details=formatting.details,
+        explained=explained,
+        points=formatting.points,
+        share=share,
         plain=plain,
         shortened=shortened,
         plain_lines=plain_lines,
@@ -266,6 +271,12 @@ def _environment() -> Environment:
     )
     environment.tests.update(web_address=formatting.is_web_address)
     return environment
+
+
+def explained(found: Explanation) -> str:
+    """Write the causes of a slower benchmark where its name stands already."""
+    text = explanation(found).removeprefix(f"{plain(found.benchmark)}: ")
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def query_of(**values: object) -> str:

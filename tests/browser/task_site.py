@@ -16,6 +16,7 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Result
+from service.domain.verdict.comparison.explanation import pack
 from service.ports.runs.decisions import NewOverride
 from service.steps.access.override_rights import OverrideRights
 from service.steps.review.offered_actions import ActionOffers
@@ -31,6 +32,7 @@ from tests.integration.postgres.trunk.regression_site import SAME, UNDECIDED
 from tests.integration.postgres.trunk.regression_site import Site as RegressionSite
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
+from tests.support.reading.explained import EXPLAINED
 from tests.support.trunk import SLOWER, key
 from tests.support.web import build_app, serving
 
@@ -155,6 +157,7 @@ def _add_changes(pages: PostgresSite) -> dict[str, object]:
         """UPDATE build SET outcome = 'slower', blamed = '["BM_Hash"]'
            WHERE id = (SELECT max(id) FROM build)"""
     )
+    pages.explain(build, pack([EXPLAINED]))
     pages.add_log(build, [(0, LOG)], (len(LOG), b""))
     pages.database.change(
         "UPDATE comparison SET verdict = 'same', ratio = 1.001, low = 0.99, high = 1.01 WHERE series_id ="
@@ -171,6 +174,7 @@ def _add_changes(pages: PostgresSite) -> dict[str, object]:
         "series_id": series,
         "job": build.job,
         "number": build.number,
+        "place": 1,
     }
 
 

@@ -1,0 +1,101 @@
+"""The flame graph of an explained benchmark: keys, zoom, a phone, and without scripts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from service.domain.verdict.comparison.explanation import MOST_STACKS
+from service.ports.verdict import Explanations
+from tests.browser.test_every_page import AXE, CHECKS
+from tests.support.reading.explained import EXPLAINED, random_stacks
+from tests.support.reading.sample_project import sample_project
+from tests.support.web import build_app, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+BUILD = "/job/kv-engine-cv-perf/5904/"
+WHY = f"{BUILD}why/1"
+WALK = (
+    *(("ArrowDown", each) for each in ("main", "benchmark::RunSpecifiedBenchmarks", "BM_Hash")),
+    *(("ArrowDown", "kv::Store::get"), ("ArrowRight", "kv::Store::set"), ("ArrowLeft", "kv::Store::get")),
+    *(("ArrowRight", "kv::Store::set"), ("Enter", "kv::Store::set"), ("ArrowDown", "malloc")),
+    *(("ArrowUp", "kv::Store::set"), ("ArrowLeft", "kv::Store::set")),  # alone in its row
+)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    reading = sample_project()
+    many = replace(EXPLAINED, benchmark="BM_Many", stacks=tuple(random_stacks(MOST_STACKS)))
+    reading.explained[reading.build("kv-engine-cv-perf", 5904).build.id] = Explanations((EXPLAINED, many))
+    with serving(build_app(reading)) as address:
+        yield address
+
+
+def test_arrow_keys_move_between_frames_and_enter_and_escape_zoom(page: Page) -> None:
+    page.goto(BUILD)
+    page.get_by_role("link", name="Flame graph of BM_Hash").click()
+    page.wait_for_url(f"**{WHY}")
+    line, shown = page.locator("#frame"), page.locator(".flames rect:not(.out)")
+    every = shown.count()
+    page.get_by_role("treeitem", name="one iteration").focus()
+    for key, name in WALK:
+        page.keyboard.press(key)
+        expect(line).to_have_text(re.compile(f"^{name}\u2002"))
+        expect(page.locator("rect:focus")).to_have_attribute("aria-label", re.compile(f"^{name}, "))
+    expect(line).to_have_text("kv::Store::set\u2002+2.0 points: 44 % → 46 %")
+    assert shown.count() < every
+    widths = [page.locator(each).bounding_box()["width"] for each in ("rect:focus", ".flames .flame")]  # type: ignore[index]
+    assert widths[0] == pytest.approx(widths[1], abs=3)
+    expect(page.locator(".flame .label text").last).not_to_be_empty()
+    page.keyboard.press("Escape")
+    assert shown.count() == every
+    expect(page.get_by_role("button", name="Whole graph")).to_be_hidden()
+
+
+def test_a_click_zooms_and_the_button_shows_the_whole_again(page: Page) -> None:
+    page.goto(f"{BUILD}why/2")
+    shown = page.locator(".flames rect:not(.out)")
+    assert shown.count() == 2000
+    page.locator(".flames rect[class*=less]").nth(1).click()
+    assert shown.count() < 1000
+    page.get_by_role("button", name="Whole graph").click()
+    assert shown.count() == 2000
+    page.locator(".flames rect").first.hover()
+    expect(page.locator("#frame")).to_contain_text("one iteration")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", [BUILD, WHY])
+def test_explanations_are_accessible_and_fit_a_phone(page: Page, path: str, scheme: str) -> None:
+    page.set_viewport_size({"width": 375, "height": 812})
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(path)
+    page.evaluate(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text())
+    assert page.evaluate(AXE % CHECKS[scheme]) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 375
+    if path == WHY:
+        assert page.locator(".flames").evaluate("each => each.scrollWidth > each.clientWidth")
+
+
+def test_without_scripts_the_graph_is_a_picture_with_the_words_of_each_frame(
+    browser: Browser, site: str
+) -> None:
+    context = browser.new_context(base_url=site, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(WHY)
+    expect(page.get_by_role("img", name="Flame graph")).to_be_visible()
+    title = page.locator("rect title", has_text="kv::crc32c")
+    expect(title).to_have_text("kv::crc32c\n+6.2 points: 9 % → 15.2 %")
+    expect(page.locator(".flame-line")).to_be_hidden()
+    context.close()

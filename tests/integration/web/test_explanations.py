@@ -1,0 +1,118 @@
+"""Explanations of slower benchmarks: on the page of the build, on a page of its own, and in the API."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service.domain.verdict.comparison.explanation import Explanation, Part, Stack
+from service.ports.verdict import Explanations
+from service.web.runs.explanations import ExplainedBenchmark
+from tests.support.reading.explained import EXPLAINED
+from tests.support.reading.sample_project import sample_project
+from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+JOB, NUMBER = "kv-engine-cv-perf", 5904
+BUILD = f"/job/{JOB}/{NUMBER}/"
+API = f"/api/v1/builds/{JOB}/{NUMBER}/explanations"
+HOSTILE = "BM_<img src=x onerror=alert(1)>"
+NINE = tuple(Part(f"f{place}", 0.01, 0.0, 0.02) for place in range(9))
+LONG = replace(EXPLAINED, benchmark="BM_Long", parts=NINE)
+
+
+def site(*items: Explanation, problem: str = "") -> FastAPI:
+    reading = sample_project()
+    reading.explained[reading.build(JOB, NUMBER).build.id] = Explanations(items, problem)
+    return build_app(reading)
+
+
+def page_of(app: FastAPI, path: str = BUILD) -> str:
+    answer = call(app, "GET", path)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def test_a_build_says_what_grew_in_which_functions_and_links_the_flame_graph() -> None:
+    page = page_of(site(EXPLAINED, LONG))
+    section = page[page.index("Why it is slower") :]
+    assert "100 % more allocations (1 → 2 per iteration), in kv::Store::set" in section
+    for text in ("<strong>+6.2</strong>", "[+5.5, +6.9]", "76 %", "[−3.6, −2.0]", "−1.6", "in no function"):
+        assert text in section
+    assert f'<a href="{BUILD}why/1">Flame graph<' in section
+    assert f'<a href="{BUILD}why/2">All 9 functions, flame graph<' in section
+    assert (">f4<" in section, ">f5<" in section) == (True, False)
+    assert ">f8<" in page_of(site(EXPLAINED, LONG), f"{BUILD}why/2")
+
+
+def test_a_build_without_explanations_does_not_mention_them() -> None:
+    assert "Why it is slower" not in page_of(build_app(sample_project()))
+
+
+def test_what_could_not_be_explained_says_why_and_links_nothing() -> None:
+    page = page_of(site(Explanation("s", "BM_a", obstacle="the program is stripped")))
+    assert "Not explained: the program is stripped." in page
+    assert "/why/" not in page
+
+
+def test_a_damaged_explanation_is_a_sentence_on_an_otherwise_whole_page() -> None:
+    app = site(problem="the explanations cannot be read: they are incomplete")
+    page = page_of(app)
+    assert "The explanations cannot be read: they are incomplete." in page
+    assert "PureFollyExecutorBench" in page
+    answer = call(app, "GET", f"{BUILD}why/1")
+    assert (answer.status_code, "they are incomplete" in answer.text) == (404, True)
+    assert call(app, "GET", API).json() == {
+        "items": [],
+        "problem": "the explanations cannot be read: they are incomplete",
+    }
+
+
+def test_the_page_of_a_benchmark_has_its_flame_graph_and_what_is_not_drawn() -> None:
+    page = page_of(site(EXPLAINED), f"{BUILD}why/1")
+    assert '<svg class="flame"' in page
+    assert "kv::crc32c\n+6.2 points: 9 % → 15.2 %</title>" in page
+    assert "1 narrower frame is not drawn" in page
+    assert "<code>kv::Stats::add</code> (2 % on the parent" in page
+    assert "No stacks are stored" in page_of(site(replace(EXPLAINED, stacks=())), f"{BUILD}why/1")
+
+
+@pytest.mark.parametrize("place", [0, 2, 21, "x"])
+def test_a_place_without_an_explanation_has_no_page(place: object) -> None:
+    assert call(site(EXPLAINED), "GET", f"{BUILD}why/{place}").status_code == 404
+
+
+def test_hostile_names_stay_text() -> None:
+    parts, stacks = (Part(HOSTILE, 0.1, 0.0, 0.2),), (Stack((HOSTILE,), 1.0, 1.1),)
+    found = Explanation(HOSTILE, HOSTILE, sampled=0.1, parts=parts, stacks=stacks, obstacle=HOSTILE)
+    app = site(found, problem=HOSTILE)
+    for path in (BUILD, f"{BUILD}why/1"):
+        assert "<img" not in page_of(app, path).replace('<img src="/static/', "")
+
+
+def explained(**params: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    return call(site(EXPLAINED, LONG), "GET", API, params=params).json()["items"]
+
+
+def test_the_api_answers_explanations_with_the_stacks_of_one_if_asked() -> None:
+    plain = explained()
+    assert [(each["benchmark"], each["stacks"]) for each in plain] == [("BM_Hash", None), ("BM_Long", None)]
+    causes = [(each["kind"], each["base"], each["patch"]) for each in plain[0]["causes"]]
+    assert causes == [("allocations", 1, 2), ("instructions", 1204, 1588)]
+    assert plain[0]["parts"][0] == {"function": "kv::crc32c", "growth": 0.062, "low": 0.055, "high": 0.069}
+    first, second = explained(stacks=2)
+    assert (first["stacks"], len(second["stacks"])) == (None, len(EXPLAINED.stacks))
+    assert second["stacks"][0]["frames"] == list(EXPLAINED.stacks[0].frames)
+
+
+def test_the_api_has_every_field_of_an_explanation() -> None:
+    assert ExplainedBenchmark.model_fields.keys() == {each.name for each in fields(Explanation)}
+
+
+def test_a_build_without_explanations_has_an_empty_list() -> None:
+    assert call(build_app(sample_project()), "GET", API).json() == {"items": [], "problem": ""}
+    assert call(build_app(sample_project()), "GET", API.replace("5904", "77")).status_code == 404
