@@ -116,6 +116,7 @@ def test_a_restored_home_shows_the_same_pages(
         "run_id": 1,
         "job": "perf",
         "number": 1,
+        "place": 1,
         "series_id": site.series,
         "regression_id": site.regression,
         "known_id": site.known,

@@ -58,6 +58,7 @@ QUERIES: Final[Mapping[str, Mapping[str, object]]] = {
     "commits": BRANCH,
     "compare": {**BRANCH, "base": COMMITS[0], "patch": COMMITS[2]},
     "builds/{job}/{number}/samples": {"series": 1},
+    "builds/{job}/{number}/explanations": {"stacks": 1},
     "gerrit/checks": {"change": CHANGE, "patchset": 1, "sha": "", "repo": ""},
 }
 

@@ -9,6 +9,7 @@ from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.trunk.shown_commits import PostgresCommitReading
 from service.domain.runs.states import RunState
+from service.domain.verdict.comparison.explanation import pack
 from service.steps.access.override_rights import OverrideRights
 from service.web.failures.changes import PageKnownChanges
 from service.web.trunk.commits import PageCommits
@@ -18,6 +19,7 @@ from tests.integration.postgres.failures.known_site import Site as KnownSite
 from tests.integration.postgres.site import PostgresSite
 from tests.integration.postgres.trunk.regression_site import SAME
 from tests.integration.postgres.trunk.regression_site import Site as RegressionSite
+from tests.support.reading.explained import EXPLAINED
 from tests.support.trunk import SLOWER, key
 from tests.support.web import build_app
 
@@ -43,7 +45,7 @@ def fill(database: Database) -> WholeSite:
     """Fill a fresh database, all of it public: on Gerrit ``gerrit`` changes, on ``review`` a branch."""
     pages, trunk, failures = PostgresSite(database), RegressionSite(database), KnownSite(database)
     pages.add_change(patch_sets=2)
-    measure(pages, 1, "BM_a", "BM_b")
+    pages.explain(measure(pages, 1, "BM_a", "BM_b"), pack([EXPLAINED]))
     pages.add_build(pages.add_run(2, state=RunState.RUNNING), result=None)
     pages.add_machine("perf-01")
     pages.add_session("perf-01", "BM_a")
