@@ -21,7 +21,7 @@ MOST_STACKS: Final = 10_000  # of a benchmark
 MOST_FRAMES: Final = 128  # of a stack
 LONGEST_TEXT: Final = 500  # characters of a name or an obstacle
 MOST_PACKED: Final = 1 << 20  # bytes of a build's explanations, compressed
-_MOST_JSON: Final = 64 << 20  # bytes of them
+_MOST_JSON: Final = 16 << 20  # bytes of them; each view of a page reads them
 
 
 class Part(NamedTuple):
@@ -112,17 +112,22 @@ def pack(found: Sequence[Explanation]) -> bytes:
         {**each.to_mapping(), "stacks": [list(stack) for stack in each.stacks[:MOST_STACKS]]}
         for each in found[:MOST_ROWS]
     ]
-    packed = _packed(rows)
+    text = _text_of(rows)
     for row in sorted(rows, key=lambda each: -len(each["stacks"])):
-        if len(packed) <= MOST_PACKED:
+        if len(text) <= _MOST_JSON and len(_packed(text)) <= MOST_PACKED:
             break
         row["stacks"] = []
-        packed = _packed(rows)
-    return packed
+        text = _text_of(rows)
+    return _packed(text)
 
 
-def unpack(data: bytes) -> tuple[Explanation, ...]:
+def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]:
     """Read what :func:`pack` wrote.
+
+    Args:
+        data: what it wrote.
+        stacks_of: only this explanation, counted from 1, gets its stacks, which take most of the time; None:
+            all.
 
     Raises:
         BadResults: it is too large, or something else.
@@ -133,6 +138,8 @@ def unpack(data: bytes) -> tuple[Explanation, ...]:
     try:
         text = reader.decompress(data, _MOST_JSON)
         rows = json.loads(text)[:MOST_ROWS] if reader.eof else None
+        if stacks_of is not None and rows is not None:
+            rows = [row if at == stacks_of else {**row, "stacks": ()} for at, row in enumerate(rows, 1)]
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
         raise BadResults(f"the explanations cannot be read: {error!r}") from None
     if rows is None:
@@ -140,9 +147,13 @@ def unpack(data: bytes) -> tuple[Explanation, ...]:
     return tuple(map(Explanation.from_mapping, rows))
 
 
-def _packed(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _text_of(rows: Sequence[Mapping[str, Any]]) -> bytes:
     text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return gzip.compress(text.encode("utf-8", "replace"), mtime=0)
+    return text.encode("utf-8", "replace")
+
+
+def _packed(text: bytes) -> bytes:
+    return gzip.compress(text, mtime=0)
 
 
 def _cause(found: Mapping[str, Any]) -> Cause:
