@@ -15,7 +15,6 @@ from bench.reader import seconds_of
 from bench.timing import met, say
 from dashboards.verdict.flame_graph import flame_graph
 from service.domain.verdict.comparison.explanation import MOST_STACKS, Explanation, Stack, pack, unpack
-from service.ports.verdict import Explanations
 from tests.support.reading.explained import random_stacks
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, call
@@ -51,7 +50,7 @@ def draw(stacks: tuple[Stack, ...]) -> None:
 def page_size(packed: bytes) -> int:
     """Return the bytes of the page, as a browser has them after decompression."""
     reading = sample_project()
-    reading.explained[reading.build(*_JOB).build.id] = Explanations.of(packed)
+    reading.explained[reading.build(*_JOB).build.id] = packed
     job, number = _JOB
     return len(call(build_app(reading), "GET", f"/job/{job}/{number}/why/1").content)
 

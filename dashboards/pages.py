@@ -239,7 +239,7 @@ def _add_explanations(router: APIRouter, reading_of: ReadingOf, pages: Pages) ->
     ) -> HTMLResponse:
         reading = reading_of(request)
         detail = reading.build(job, number)
-        explained = reading.explanations(detail.build.id)
+        explained = reading.explanations(detail.build.id, place)
         if place > len(explained.items):
             raise NotFound(explained.problem or f"the build {job}/{number} has no such explanation")
         found = explained.items[place - 1]

@@ -108,8 +108,11 @@ class BuildReading(Protocol):
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
         """Return both sides' samples of one comparison; a side that measured nothing is empty."""
 
-    def explanations(self, build_id: int) -> Explanations:
-        """Return why benchmarks of a build are slower; empty if nothing was explained."""
+    def explanations(self, build_id: int, stacks_of: int = 0) -> Explanations:
+        """Return why benchmarks of a build are slower; empty if nothing was explained.
+
+        Only the item with the number ``stacks_of``, from 1, comes with its stacks.
+        """
 
 
 MOST_UNTOUCHED: Final = 10_000  # commits of a trend that touch no file of its job

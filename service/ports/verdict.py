@@ -413,10 +413,10 @@ class Explanations:
     problem: str = ""
 
     @staticmethod
-    def of(packed: bytes) -> Explanations:
+    def of(packed: bytes, stacks_of: int) -> Explanations:
         """Read what is stored; a problem if a later version wrote it, or a machine that is not honest."""
         try:
-            return Explanations(unpack(packed))
+            return Explanations(unpack(packed, stacks_of))
         except BadResults as error:
             return Explanations(problem=str(error))
 

@@ -162,7 +162,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
     ) -> Explanations:
         """Causes of slower benchmarks of a build: what was counted, and functions whose time grew."""
         reading = reading_of(request)
-        found = reading.explanations(reading.build(job, number).build.id)
+        found = reading.explanations(reading.build(job, number).build.id, stacks or 0)
         items = (
             ExplainedBenchmark.of(each, has_stacks=place == stacks)
             for place, each in enumerate(found.items, 1)

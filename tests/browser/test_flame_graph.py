@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from service.domain.verdict.comparison.explanation import MOST_STACKS
-from service.ports.verdict import Explanations
+from service.domain.verdict.comparison.explanation import MOST_STACKS, pack
 from tests.browser.test_every_page import AXE, CHECKS
 from tests.support.reading.explained import EXPLAINED, random_stacks
 from tests.support.reading.sample_project import sample_project
@@ -37,7 +36,7 @@ WALK = (
 def site() -> Iterator[str]:
     reading = sample_project()
     many = replace(EXPLAINED, benchmark="BM_Many", stacks=tuple(random_stacks(MOST_STACKS)))
-    reading.explained[reading.build("kv-engine-cv-perf", 5904).build.id] = Explanations((EXPLAINED, many))
+    reading.explained[reading.build("kv-engine-cv-perf", 5904).build.id] = pack([EXPLAINED, many])
     with serving(build_app(reading)) as address:
         yield address
 

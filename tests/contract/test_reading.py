@@ -19,7 +19,7 @@ from service.domain.verdict.calibration.evidence import History, Session, voting
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.imported import ImportedValue
 from service.ports.runs.shown import RunWithBuilds
-from service.ports.verdict import Explanations, SeriesVotingStatus, SeriesWithPoints
+from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.contract.reading.benchmarks import BenchmarkReadingContract
 from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
@@ -110,7 +110,7 @@ class FakeSite:
 
     def explain(self, build: BuildName, packed: bytes) -> None:
         its = self.reading.build(build.job, build.number).build
-        self.reading.explained[its.id] = Explanations.of(packed)
+        self.reading.explained[its.id] = packed
 
     def spend(self, build: BuildName, seconds: float) -> None:
         its = self.reading.build(build.job, build.number).build

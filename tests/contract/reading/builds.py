@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,9 +29,11 @@ class BuildReadingContract:
         site.add_change()
         name, other = (measure(site, 1, "BM_a") for _ in range(2))
         found = Explanation("s", NASTY, stacks=(Stack((NASTY,), 1.0, 1.1),))
-        site.explain(name, pack([found]))
+        site.explain(name, pack([found, found]))
         build, plain = (site.reading.build(each.job, each.number).build.id for each in (name, other))
-        assert site.reading.explanations(build) == Explanations((found,))
+        brief = replace(found, stacks=())
+        assert site.reading.explanations(build) == Explanations((brief, brief))
+        assert site.reading.explanations(build, 2) == Explanations((brief, found))
         assert site.reading.explanations(plain) == Explanations()
 
     def test_a_damaged_explanation_is_a_problem_and_no_error(self, site: ReadingSite) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.verdict.comparison.explanation import Explanation, Part, Stack
-from service.ports.verdict import Explanations
+from service.domain.verdict.comparison.explanation import Explanation, Part, Stack, pack
 from service.web.runs.explanations import ExplainedBenchmark
 from tests.support.reading.explained import EXPLAINED
 from tests.support.reading.sample_project import sample_project
@@ -25,9 +24,13 @@ NINE = tuple(Part(f"f{place}", 0.01, 0.0, 0.02) for place in range(9))
 LONG = replace(EXPLAINED, benchmark="BM_Long", parts=NINE)
 
 
-def site(*items: Explanation, problem: str = "") -> FastAPI:
+def site(*items: Explanation) -> FastAPI:
+    return site_with(pack(items))
+
+
+def site_with(packed: bytes) -> FastAPI:
     reading = sample_project()
-    reading.explained[reading.build(JOB, NUMBER).build.id] = Explanations(items, problem)
+    reading.explained[reading.build(JOB, NUMBER).build.id] = packed
     return build_app(reading)
 
 
@@ -60,15 +63,15 @@ def test_what_could_not_be_explained_says_why_and_links_nothing() -> None:
 
 
 def test_a_damaged_explanation_is_a_sentence_on_an_otherwise_whole_page() -> None:
-    app = site(problem="the explanations cannot be read: they are incomplete")
+    app = site_with(pack([EXPLAINED])[:-9])
     page = page_of(app)
-    assert "The explanations cannot be read: they are incomplete." in page
+    assert "The explanations cannot be read: they are incomplete or too large." in page
     assert "PureFollyExecutorBench" in page
     answer = call(app, "GET", f"{BUILD}why/1")
     assert (answer.status_code, "they are incomplete" in answer.text) == (404, True)
     assert call(app, "GET", API).json() == {
         "items": [],
-        "problem": "the explanations cannot be read: they are incomplete",
+        "problem": "the explanations cannot be read: they are incomplete or too large",
     }
 
 
@@ -89,7 +92,7 @@ def test_a_place_without_an_explanation_has_no_page(place: object) -> None:
 def test_hostile_names_stay_text() -> None:
     parts, stacks = (Part(HOSTILE, 0.1, 0.0, 0.2),), (Stack((HOSTILE,), 1.0, 1.1),)
     found = Explanation(HOSTILE, HOSTILE, sampled=0.1, parts=parts, stacks=stacks, obstacle=HOSTILE)
-    app = site(found, problem=HOSTILE)
+    app = site(found)
     for path in (BUILD, f"{BUILD}why/1"):
         assert "<img" not in page_of(app, path).replace('<img src="/static/', "")
 

@@ -246,8 +246,9 @@ class FakeReading(FakeSeries, Reading):
         return self.rows.get(build_id, [])
 
     @override
-    def explanations(self, build_id: int) -> Explanations:
-        return self.explained.get(build_id, Explanations())
+    def explanations(self, build_id: int, stacks_of: int = 0) -> Explanations:
+        packed = self.explained.get(build_id)
+        return Explanations.of(packed, stacks_of) if packed else Explanations()
 
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from service.ports.reading import Viewer
     from service.ports.review.shown import Change, PatchSetDetail
     from service.ports.runs.shown import Run
-    from service.ports.verdict import Comparison, Explanations, SeriesVotingStatus, SeriesWithPoints
+    from service.ports.verdict import Comparison, SeriesVotingStatus, SeriesWithPoints
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Rows:
     rows: dict[int, list[Comparison]] = field(default_factory=dict)
     spent: dict[tuple[int, str], float] = field(default_factory=dict)  # seconds by build and suite
     more_pairs: dict[int, float] = field(default_factory=dict)  # that decide a series which is undecided
-    explained: dict[int, Explanations] = field(default_factory=dict)  # by build
+    explained: dict[int, bytes] = field(default_factory=dict)  # by build, packed
     trends: list[SeriesWithPoints] = field(default_factory=list)
     environments: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # those that differ, by id
     continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older

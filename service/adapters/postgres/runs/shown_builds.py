@@ -218,10 +218,10 @@ class PostgresBuildReading(Sighted, BuildReading):
             return samples_of(connection, build_id, measured_at, wanted, sight)
 
     @override
-    def explanations(self, build_id: int) -> Explanations:
+    def explanations(self, build_id: int, stacks_of: int = 0) -> Explanations:
         sight = self._sight(OF_BUILD, build_id=build_id)
         with self._begin() as connection:
-            return explanations_of(connection, build_id, sight)
+            return explanations_of(connection, build_id, stacks_of, sight)
 
 
 def runs_of_patch_set(connection: Connection, patch_set_id: int) -> tuple[Run, ...]:

@@ -139,10 +139,12 @@ def samples_of(
     return from_row(Samples, rows[0], base=sides.get(0, ()), patch=sides.get(1, ()))
 
 
-def explanations_of(connection: Connection, build_id: int, sight: Mapping[str, Any]) -> Explanations:
-    """Return why benchmarks of a build are slower."""
+def explanations_of(
+    connection: Connection, build_id: int, stacks_of: int, sight: Mapping[str, Any]
+) -> Explanations:
+    """Return why benchmarks of a build are slower, one of them with its stacks."""
     packed = connection.execute(_EXPLANATION, {"build_id": build_id, **sight}).scalar()
-    return Explanations() if packed is None else Explanations.of(bytes(packed))
+    return Explanations() if packed is None else Explanations.of(bytes(packed), stacks_of)
 
 
 def measured_patch_sets(

@@ -12,9 +12,9 @@ from service.domain.measuring.tests.record import TestSuite, write_tests
 from service.domain.runs.health import FailingStep, Step
 from service.domain.runs.states import BuildState
 from service.domain.values.identity import BuildName, ChangeKey
-from service.domain.verdict.comparison.explanation import Explanation, Stack
+from service.domain.verdict.comparison.explanation import Explanation, Stack, pack
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.verdict import Explanations, SeriesWithPoints
+from service.ports.verdict import SeriesWithPoints
 from service.web.access.route_rights import RIGHTS
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
@@ -107,7 +107,7 @@ def stored() -> FakeReading:
     reading.machine_rows.append(machine_view("perf-01", build=BuildName(build.job, 1)))
     reading.failing.append(FailingStep(Step.PLAN, "7", 3, f"no route to {HIDDEN}", NOW))
     explained = Explanation("executor", f"BM_{HIDDEN}", stacks=(Stack((HIDDEN,), 1.0, 1.1),))
-    reading.explained[build.id] = Explanations((explained,))
+    reading.explained[build.id] = pack([explained])
     reading.about = {each: {"tests": "tests"} for each in (1, 2)}
     reading.hidden |= {ChangeKey("gerrit", 7), ChangeKey("gerrit", 9)}
     return reading
