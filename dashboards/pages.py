@@ -30,7 +30,6 @@ from service.domain.runs.states import UNFINISHED
 from service.domain.values.errors import Ambiguous, BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.values.search import parse_words
-from service.domain.verdict.comparison.explanation import MOST_ROWS
 from service.ports.review.shown import Cursor
 from service.ports.runs.shown import Standing, leading
 from service.steps.runs.summarise_run import verdict_sentence
@@ -234,9 +233,7 @@ def _add_explanations(router: APIRouter, reading_of: ReadingOf, pages: Pages) ->
     """Add the page of an explained benchmark; ``place`` counts those of its build from 1."""
 
     @router.get("/job/{job}/{number}/why/{place}")
-    def why(
-        request: Request, job: JobName, number: Number, place: Annotated[int, Path(ge=1, le=MOST_ROWS)]
-    ) -> HTMLResponse:
+    def why(request: Request, job: JobName, number: Number, place: Number) -> HTMLResponse:
         reading = reading_of(request)
         detail = reading.build(job, number)
         explained = reading.explanations(detail.build.id, place)

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from service.domain.verdict.trend.line import Step
     from service.ports.machines import Machine
     from service.ports.review.shown import Change, ChangeWithPatchSets, Cursor, PatchSetDetail
-    from service.ports.runs.shown import Build, BuildDetail, RunWithBuilds
+    from service.ports.runs.shown import Build, BuildDetail, ExplainedBuild, RunWithBuilds
     from service.ports.verdict import (
         Comparison,
-        Explanations,
         Family,
         MeasuredPatchSets,
         Samples,
@@ -108,7 +107,7 @@ class BuildReading(Protocol):
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
         """Return both sides' samples of one comparison; a side that measured nothing is empty."""
 
-    def explanations(self, build_id: int, stacks_of: int = 0) -> Explanations:
+    def explanations(self, build_id: int, stacks_of: int = 0) -> ExplainedBuild:
         """Return why benchmarks of a build are slower; empty if nothing was explained.
 
         Only the item with the number ``stacks_of``, from 1, comes with its stacks.

@@ -15,11 +15,9 @@ from service.domain.building.findings import Finding
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
-from service.domain.values.errors import BadResults
 from service.domain.values.identity import RunKind, SeriesKey, Side
 from service.domain.values.text import change, interval
 from service.domain.verdict.calibration.evidence import History, Session, VotingStatus
-from service.domain.verdict.comparison.explanation import Explanation, unpack
 from service.domain.verdict.inference.reasons import Reason
 from service.domain.verdict.inference.verdict import Comparison as JudgedRow
 from service.domain.verdict.inference.verdict import Verdict
@@ -403,22 +401,6 @@ class SeriesWithPoints:
         """Yield the newest point of each of these merged commits that was measured against its parent."""
         found = {each.revision: each for each in self.points if each.is_levelled}
         return (found[commit] for commit in commits if commit in found)
-
-
-@dataclass(frozen=True, slots=True)
-class Explanations:
-    """The explained benchmarks of a build, or the problem that keeps what is stored from being read."""
-
-    items: tuple[Explanation, ...] = ()
-    problem: str = ""
-
-    @staticmethod
-    def of(packed: bytes, stacks_of: int) -> Explanations:
-        """Read what is stored; a problem if a later version wrote it, or a machine that is not honest."""
-        try:
-            return Explanations(unpack(packed, stacks_of))
-        except BadResults as error:
-            return Explanations(problem=str(error))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
 from service.domain.verdict.calibration.usefulness import faults_of
-from service.domain.verdict.comparison.explanation import MOST_ROWS
 from service.ports.review.shown import ChangeWithPatchSets, Cursor
 from service.ports.runs.shown import RunWithBuilds, leading
 from service.ports.verdict import Comparison, Samples, SeriesWithPoints
@@ -157,7 +156,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
         job: JobName,
         number: Number,
         stacks: Annotated[
-            int | None, Query(ge=1, le=MOST_ROWS, description="the item, from 1, that comes with its stacks")
+            int | None, Query(ge=1, le=100, description="the item, from 1, that comes with its stacks")
         ] = None,
     ) -> Explanations:
         """Causes of slower benchmarks of a build: what was counted, and functions whose time grew."""

@@ -17,7 +17,9 @@ from service.domain.project.project_file import Permission
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
+from service.domain.values.errors import BadResults
 from service.domain.values.identity import BuildName, RunKind
+from service.domain.verdict.comparison.explanation import Explanation, unpack
 from service.ports.runs.decisions import ReviewState
 
 PAGES_ONLY: Final = {"exclude": True}
@@ -291,3 +293,19 @@ class BuildDetail:
     tests: str = field(default="", metadata=PAGES_ONLY)  # the artifact with the test cases
     parents: tuple[ParentBuild, ...] = field(default=(), metadata=PAGES_ONLY)  # that fail in the same way
     ends: Ends | None = field(default=None, metadata=PAGES_ONLY)  # its failures if none can be made known
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedBuild:
+    """The explained benchmarks of a build, or the problem that keeps what is stored from being read."""
+
+    items: tuple[Explanation, ...] = ()
+    problem: str = ""
+
+    @staticmethod
+    def of(packed: bytes, stacks_of: int) -> ExplainedBuild:
+        """Read what is stored; a problem if a later version wrote it, or a machine that is not honest."""
+        try:
+            return ExplainedBuild(unpack(packed, stacks_of))
+        except BadResults as error:
+            return ExplainedBuild(problem=str(error))

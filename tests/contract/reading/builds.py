@@ -15,7 +15,7 @@ from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.explanation import Explanation, Stack, pack
 from service.domain.verdict.inference.verdict import Verdict
-from service.ports.verdict import Explanations
+from service.ports.runs.shown import ExplainedBuild
 from tests.contract.reading.site import CHANGE, measure
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class BuildReadingContract:
         site.explain(name, pack([found, found]))
         build, plain = (site.reading.build(each.job, each.number).build.id for each in (name, other))
         brief = replace(found, stacks=())
-        assert site.reading.explanations(build) == Explanations((brief, brief))
-        assert site.reading.explanations(build, 2) == Explanations((brief, found))
-        assert site.reading.explanations(plain) == Explanations()
+        assert site.reading.explanations(build) == ExplainedBuild((brief, brief))
+        assert site.reading.explanations(build, 2) == ExplainedBuild((brief, found))
+        assert site.reading.explanations(plain) == ExplainedBuild()
 
     def test_a_damaged_explanation_is_a_problem_and_no_error(self, site: ReadingSite) -> None:
         site.add_change()

@@ -22,10 +22,16 @@ from service.domain.wording.health import failure_sentences
 from service.domain.wording.standing import waiting
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
-from service.ports.runs.shown import BuildDetail, BuildOfRun, RunWithBuilds, Standing, leading
+from service.ports.runs.shown import (
+    BuildDetail,
+    BuildOfRun,
+    ExplainedBuild,
+    RunWithBuilds,
+    Standing,
+    leading,
+)
 from service.ports.verdict import (
     Comparison,
-    Explanations,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
@@ -246,9 +252,9 @@ class FakeReading(FakeSeries, Reading):
         return self.rows.get(build_id, [])
 
     @override
-    def explanations(self, build_id: int, stacks_of: int = 0) -> Explanations:
+    def explanations(self, build_id: int, stacks_of: int = 0) -> ExplainedBuild:
         packed = self.explained.get(build_id)
-        return Explanations.of(packed, stacks_of) if packed else Explanations()
+        return ExplainedBuild.of(packed, stacks_of) if packed else ExplainedBuild()
 
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:

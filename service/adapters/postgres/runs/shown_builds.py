@@ -47,7 +47,7 @@ from service.domain.wording.overrides import waiver_sentence
 from service.domain.wording.standing import waiting, waived_as
 from service.ports.failures.storing import known_by_build
 from service.ports.reading import BuildReading
-from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
+from service.ports.runs.shown import Build, BuildDetail, BuildOfRun, ExplainedBuild, Run, RunWithBuilds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from service.domain.failures.known import Ends
     from service.domain.project.job import Job
     from service.domain.runs.overrides import Override
-    from service.ports.verdict import Comparison, Explanations, Samples
+    from service.ports.verdict import Comparison, Samples
 
 _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
 # Of the owner's builds that come before, only visible ones are counted: the others are not public.
@@ -218,7 +218,7 @@ class PostgresBuildReading(Sighted, BuildReading):
             return samples_of(connection, build_id, measured_at, wanted, sight)
 
     @override
-    def explanations(self, build_id: int, stacks_of: int = 0) -> Explanations:
+    def explanations(self, build_id: int, stacks_of: int = 0) -> ExplainedBuild:
         sight = self._sight(OF_BUILD, build_id=build_id)
         with self._begin() as connection:
             return explanations_of(connection, build_id, stacks_of, sight)

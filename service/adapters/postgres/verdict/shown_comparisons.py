@@ -20,10 +20,10 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.clauses import clause_of, explained
 from service.domain.wording.reasons import text_of
 from service.domain.wording.standing import not_counted
+from service.ports.runs.shown import ExplainedBuild
 from service.ports.verdict import (
     Compared,
     Comparison,
-    Explanations,
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
@@ -141,10 +141,10 @@ def samples_of(
 
 def explanations_of(
     connection: Connection, build_id: int, stacks_of: int, sight: Mapping[str, Any]
-) -> Explanations:
+) -> ExplainedBuild:
     """Return why benchmarks of a build are slower, one of them with its stacks."""
     packed = connection.execute(_EXPLANATION, {"build_id": build_id, **sight}).scalar()
-    return Explanations() if packed is None else Explanations.of(bytes(packed), stacks_of)
+    return ExplainedBuild() if packed is None else ExplainedBuild.of(bytes(packed), stacks_of)
 
 
 def measured_patch_sets(
