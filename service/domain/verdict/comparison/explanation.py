@@ -112,13 +112,13 @@ def pack(found: Sequence[Explanation]) -> bytes:
         {**each.to_mapping(), "stacks": [list(stack) for stack in each.stacks[:MOST_STACKS]]}
         for each in found[:MOST_ROWS]
     ]
-    text = _text_of(rows)
+    packed = _packed(rows)
     for row in sorted(rows, key=lambda each: -len(each["stacks"])):
-        if len(text) <= _MOST_JSON and len(_packed(text)) <= MOST_PACKED:
+        if len(packed) <= MOST_PACKED:
             break
         row["stacks"] = []
-        text = _text_of(rows)
-    return _packed(text)
+        packed = _packed(rows)
+    return packed
 
 
 def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]:
@@ -138,22 +138,22 @@ def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]
     try:
         text = reader.decompress(data, _MOST_JSON)
         rows = json.loads(text)[:MOST_ROWS] if reader.eof else None
-        if stacks_of is not None and rows is not None:
-            rows = [row if at == stacks_of else {**row, "stacks": ()} for at, row in enumerate(rows, 1)]
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
         raise BadResults(f"the explanations cannot be read: {error!r}") from None
     if rows is None:
         raise BadResults("the explanations cannot be read: they are incomplete or too large")
-    return tuple(map(Explanation.from_mapping, rows))
+    wanted = (row if stacks_of in {None, at} else _without_stacks(row) for at, row in enumerate(rows, 1))
+    return tuple(map(Explanation.from_mapping, wanted))
 
 
-def _text_of(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _packed(rows: Sequence[Mapping[str, Any]]) -> bytes:
     text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "replace")
+    data = text.encode("utf-8", "replace")
+    return gzip.compress(data, mtime=0) if len(data) <= _MOST_JSON else data  # which is too large
 
 
-def _packed(text: bytes) -> bytes:
-    return gzip.compress(text, mtime=0)
+def _without_stacks(row: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    return {**row, "stacks": ()} if isinstance(row, dict) else row
 
 
 def _cause(found: Mapping[str, Any]) -> Cause:

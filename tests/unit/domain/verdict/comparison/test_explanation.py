@@ -48,18 +48,6 @@ def test_stacks_that_need_too_much_room_are_left_out() -> None:
     assert unpack(packed) == (WHOLE, replace(WHOLE, stacks=()))
 
 
-def test_stacks_that_take_too_long_to_read_are_left_out() -> None:
-    stacks = (Stack(("f",) * 128, 0.1, 0.2),) * 10_000  # 5 MB, which compress well
-    found = [replace(WHOLE, stacks=stacks), *[replace(WHOLE, stacks=stacks[1:])] * 3]
-    assert [len(each.stacks) for each in unpack(pack(found))] == [0, 9_999, 9_999, 9_999]
-
-
-def test_the_stacks_of_one_are_read_if_asked() -> None:
-    brief = replace(WHOLE, stacks=())
-    assert unpack(pack([WHOLE, WHOLE]), stacks_of=2) == (brief, WHOLE)
-    assert unpack(pack([WHOLE]), stacks_of=0) == (brief,)
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -79,3 +67,15 @@ def test_the_stacks_of_one_are_read_if_asked() -> None:
 def test_anything_else_is_refused(data: bytes) -> None:
     with pytest.raises(BadResults, match="cannot be read"):
         unpack(data)
+
+
+def test_stacks_that_take_too_long_to_read_are_left_out() -> None:
+    stacks = (Stack(("f",) * 128, 0.1, 0.2),) * 10_000  # 5 MB, which compress well
+    found = [replace(WHOLE, stacks=stacks), *[replace(WHOLE, stacks=stacks[1:])] * 3]
+    assert [len(each.stacks) for each in unpack(pack(found))] == [0, 9_999, 9_999, 9_999]
+
+
+def test_the_stacks_of_one_are_read_if_asked() -> None:
+    brief = replace(WHOLE, stacks=())
+    assert unpack(pack([WHOLE, WHOLE]), stacks_of=2) == (brief, WHOLE)
+    assert unpack(pack([WHOLE]), stacks_of=0) == (brief,)
