@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import version
@@ -274,9 +275,11 @@ def _environment() -> Environment:
 
 
 def explained(found: Explanation) -> str:
-    """Write the causes of a slower benchmark where its name stands already."""
-    text = explanation(found).removeprefix(f"{plain(found.benchmark)}: ")
-    return f"{text[:1].upper()}{text[1:]}"
+    """Write the causes of a slower benchmark, and what is missing, where its name stands already."""
+    text = explanation(replace(found, obstacle="") if found.causes else found)
+    text = text.removeprefix(f"{plain(found.benchmark)}: ")
+    missing = f". Not complete: {plain(found.obstacle)}" if found.causes and found.obstacle else ""
+    return f"{text[:1].upper()}{text[1:]}{missing}"
 
 
 def query_of(**values: object) -> str:
