@@ -20,12 +20,15 @@ OPTIONS: Final = (
     "--zero-before=benchmark::State::StartKeepRunning()",
     "--dump-before=benchmark::State::FinishKeepRunning()",
 )
-# What else Callgrind can count. The simulated caches are fixed: virtual machines often misreport theirs.
+# What else Callgrind can count, by instruction and not by line. The simulated caches are fixed: virtual
+# machines often misreport theirs.
 EVENT_OPTIONS: Final = (
     "--cache-sim=yes",
     "--branch-sim=yes",
     "--collect-bus=yes",
     "--collect-systime=yes",
+    "--dump-instr=yes",
+    "--dump-line=no",
     "--I1=32768,8,64",
     "--D1=32768,8,64",
     "--LL=8388608,16,64",

@@ -57,18 +57,24 @@ _CALLEES: Final = MappingProxyType({Event.ALLOCATIONS: _ALLOCATING, Event.LOCKS:
 _HEADER: Final = re.compile(rb"^events: ([A-Za-z0-9 ]{1,200})$", re.MULTILINE)
 
 
+def counted_as(event: Event) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the columns whose sum counts an event, or the functions whose calls do."""
+    return _COLUMNS.get(event, ()), _CALLEES.get(event, frozenset())
+
+
 @dataclass(frozen=True, slots=True)
 class LoopEvents:
     """Events per iteration of a launch's last timed loop.
 
     ``functions`` divides each event among the functions of the program, ``calls`` are those of each of them
-    by others, and ``counted`` are the instructions, as other launches have them.
+    by others, and ``counted`` are the instructions, as other launches have them. ``dumps`` are Callgrind's.
     """
 
     rates: Mapping[Event, float]
     functions: Mapping[Event, Mapping[str, float]]
     calls: Mapping[str, float]
     counted: Counted
+    dumps: bytes = b""
 
 
 def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
@@ -94,7 +100,7 @@ def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
     for event, chosen in zip(_COLUMNS, columns, strict=True):
         rates[event] = _rate(loops, chosen)
     counted = Counted(((Trial(iterations, totals[0]),),), functions=functions(dumps))
-    return LoopEvents(rates, by_event, each(calls), counted)
+    return LoopEvents(rates, by_event, each(calls), counted, dumps=dumps)
 
 
 def _rate(loops: tuple[tuple[int, tuple[int, ...]], ...], columns: list[int]) -> float:

@@ -20,7 +20,8 @@ MOST: Final = 30  # functions of a loop that are kept
 MOST_BYTES: Final = 4000  # of a loop's functions as JSON: a record has them of each benchmark and side
 _NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
 _PLACE: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
-_COST: Final = re.compile(rb"(?:[+-]?[0-9]{1,9}|\*)(?: ([0-9]{1,18}(?: [0-9]{1,18}){0,15}))?")
+_POSITION: Final = rb"(?:0x[0-9a-f]{1,16}|[+-]?[0-9]{1,9}|\*)"
+_COST: Final = re.compile(_POSITION + rb"(?: ([0-9]{1,18}(?: [0-9]{1,18}){0,15}))?")
 _CALLS: Final = re.compile(rb"calls=([0-9]{1,18}) ")
 _DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
 # A patch chooses what its program writes, and must not keep the worker busy. Real loops have far less.

@@ -1,0 +1,105 @@
+"""Executed instructions of a function, in real dumps with and without lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from service.domain.measuring.code_costs import code_costs
+from service.domain.values.errors import BadResults
+
+SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind"
+DUMPS = {side: (SAMPLES / "code" / f"{side}.out").read_bytes() for side in ("base", "patch")}
+MISSES = {"base": 240_000, "patch": 487_050}  # of branches, as the caller has them
+END = "desc: Trigger: --dump-before=benchmark::State::FinishKeepRunning()"
+
+
+def loop(*lines: str) -> bytes:
+    return "\n".join(("# callgrind format", "part: 1", END, *lines, "totals: 1", "")).encode()
+
+
+SMALL = (
+    "positions: instr",
+    "events: Ir D1mr",
+    "ob=(1) /src/build/why",
+    "fn=(1) push(int)",
+    "0x100 4 1",
+    "+4 4",
+    "cob=(2) /lib/libc.so.6",
+    "cfn=(2) malloc@@GLIBC_2.2.5",
+    "calls=3 0x77",
+    "* 90 6",
+    "* 4 2",
+    "cfn=(3) push(int)'2",
+    "calls=2 0x100",
+    "+4 50 5",
+    "-8 1",
+    "fn=(4) std::sort<int>(int)",
+    "0x200 7",
+    "fn=(5) push(char)",
+    "0x300 9",
+    "cfn=(4)",
+    "calls=1 0x200",
+    "+2 7",
+)
+
+
+@pytest.mark.parametrize(
+    ("side", "positions", "executed"),
+    [
+        ("base", b"instr", {1: 11, 500: 13, 115: 1, 226: 7}),
+        ("patch", b"instr line", {1: 12, 500: 19, 118: 1, 329: 7}),
+    ],
+)
+def test_each_instruction_of_a_recorded_function_is_counted(
+    side: str, positions: bytes, executed: dict[float, int]
+) -> None:
+    assert b"positions: %s\n" % positions in DUMPS[side]
+    (code,) = code_costs(DUMPS[side], "lib::look_up", ("Bcm",))
+    calls = code.executed[min(code.executed)]
+    assert code.file == "/src/build/why"
+    assert Counter(count / calls for count in code.executed.values()) == executed
+    assert sum(code.costs.values()) == MISSES[side]
+
+
+def test_costs_of_a_library_are_those_of_the_instruction_that_calls_it() -> None:
+    one, other = code_costs(loop(*SMALL), "push", ("D1mr",))
+    assert one.executed == {0x100: 5, 0x104: 8}
+    assert one.costs == {0x100: 1, 0x104: 8}, "own and malloc's misses, not those of the recursion"
+    assert (one.name, other.name) == (b"push(int)", b"push(char)")
+
+
+def test_costs_of_templates_of_the_standard_library_are_those_of_their_caller() -> None:
+    _, other = code_costs(loop(*SMALL), "push", ("Ir",))
+    assert other.costs == {0x300: 9, 0x302: 7}
+
+
+def test_calls_are_counted_by_the_name_of_the_callee() -> None:
+    (code, _) = code_costs(loop(*SMALL), "push", (), {"malloc"})
+    assert +code.costs == {0x104: 3}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("events: Ir", "fn=(1) push(int)", "3 4"),
+        ("positions: line", "events: Ir", "fn=(1) push(int)", "3 4"),
+        ("positions: instr", "events: Dr", "fn=(1) push(int)", "0x3 4"),
+        ("positions: instr", "events: Ir", "fn=(1) 0x000000000040", "0x3 4"),
+        ("positions: instr", "events: Ir", "0x3 4", "calls=", "fn=", "+x 1"),
+    ],
+)
+def test_what_is_not_known_is_left_out(lines: tuple[str, ...]) -> None:
+    assert code_costs(loop(*lines), "push", ("Ir",)) == ()
+
+
+def test_odd_positions_stay_in_range() -> None:
+    (code,) = code_costs(loop(*SMALL[:2], "fn=(1) f", "-9 1", "0xffffffffffffffff 1", "+9 1 1"), "f", ("Ir",))
+    assert min(code.executed) == 0
+
+
+def test_a_loop_that_is_too_large_is_refused() -> None:
+    with pytest.raises(BadResults, match="4 MiB"):
+        code_costs(loop(*SMALL, "+1 1\n" * (1 << 20)), "push", ("Ir",))
