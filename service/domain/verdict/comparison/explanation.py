@@ -9,19 +9,22 @@ import zlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from service.domain.measuring.disassembly import repository_path
 from service.domain.values.errors import BadResults
+from service.domain.verdict.comparison.assembly import MOST_LINES, MOST_ROWS, Assembly, CodeRow, Line
 from service.domain.verdict.comparison.causes import Cause, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-MOST_ROWS: Final = 20  # explained benchmarks of a build
+MOST_EXPLAINED: Final = 20  # explained benchmarks of a build
 MOST_PARTS: Final = 30  # functions of a benchmark
 MOST_STACKS: Final = 10_000  # of a benchmark
 MOST_FRAMES: Final = 128  # of a stack
 LONGEST_TEXT: Final = 500  # characters of a name or an obstacle
 MOST_PACKED: Final = 1 << 20  # bytes of a build's explanations, compressed
 _MOST_JSON: Final = 16 << 20  # bytes of them; each view of a page reads them
+_LAST_LINE: Final = 10**9
 
 
 class Part(NamedTuple):
@@ -57,6 +60,7 @@ class Explanation:
         sampled: the growth of its time in the launches that took samples.
         parts: the functions in which most of that growth is, the largest first.
         stacks: where the time goes on both sides.
+        assembly: the code of the function that grew most, if it could be disassembled.
         obstacle: why it is not explained, or not completely.
     """
 
@@ -68,6 +72,7 @@ class Explanation:
     parts: tuple[Part, ...] = ()
     stacks: tuple[Stack, ...] = ()
     obstacle: str = ""
+    assembly: Assembly | None = None
 
     @property
     def rest(self) -> float:
@@ -75,15 +80,21 @@ class Explanation:
         return self.sampled - sum(each.growth for each in self.parts)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Convert to plain values for JSON, without the stacks, which are large."""
+        """Convert to plain values for JSON, without the stacks and instructions, which are large."""
         found = asdict(self)
-        del found["stacks"]
+        del found["stacks"], found["assembly"]
         parts, causes = ([each._asdict() for each in rows] for rows in (self.parts, self.causes))
-        return {**found, "parts": parts, "causes": causes}
+        code = self.assembly
+        lines = (
+            {"assembly": {"function": code.function, "lines": [each._asdict() for each in code.lines]}}
+            if code
+            else {}
+        )
+        return {**found, "parts": parts, "causes": causes, **lines}
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Explanation:
-        """Read the values of :meth:`to_mapping`, with the stacks if there are some.
+        """Read the values of :meth:`to_mapping`, with stacks and instructions if there are some.
 
         Raises:
             BadResults: they are something else.
@@ -98,6 +109,7 @@ class Explanation:
                 parts=tuple(map(_part, found.get("parts", ())[:MOST_PARTS])),
                 stacks=tuple(map(_stack, found.get("stacks", ())[:MOST_STACKS])),
                 obstacle=_text(found.get("obstacle", "")),
+                assembly=_assembly(code) if (code := found.get("assembly")) else None,
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise BadResults(f"the explanation cannot be read: {error!r}") from None
@@ -106,17 +118,21 @@ class Explanation:
 def pack(found: Sequence[Explanation]) -> bytes:
     """Write explanations as compressed JSON of at most ``MOST_PACKED`` bytes.
 
-    The largest lists of stacks are left out if it would be longer.
+    The largest lists of stacks, then those of instructions, are left out if it would be longer.
     """
-    rows = [
-        {**each.to_mapping(), "stacks": [list(stack) for stack in each.stacks[:MOST_STACKS]]}
-        for each in found[:MOST_ROWS]
-    ]
+    rows, codes = [], []
+    for each in found[:MOST_EXPLAINED]:
+        row = {**each.to_mapping(), "stacks": [list(stack) for stack in each.stacks[:MOST_STACKS]]}
+        rows.append(row)
+        if each.assembly:
+            row["assembly"]["rows"] = [list(code) for code in each.assembly.rows[:MOST_ROWS]]
+            codes.append(row["assembly"])
     packed = _packed(rows)
-    for row in sorted(rows, key=lambda each: -len(each["stacks"])):
+    large = [(each, name) for name, of in (("stacks", rows), ("rows", codes)) for each in of]
+    for row, name in sorted(large, key=lambda each: (each[1] == "rows", -len(each[0][each[1]]))):
         if len(packed) <= MOST_PACKED:
             break
-        row["stacks"] = []
+        row[name] = []
         packed = _packed(rows)
     return packed
 
@@ -137,7 +153,7 @@ def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]
         raise BadResults("the explanations cannot be read: they are too large")
     try:
         text = reader.decompress(data, _MOST_JSON)
-        rows = json.loads(text)[:MOST_ROWS] if reader.eof else None
+        rows = json.loads(text)[:MOST_EXPLAINED] if reader.eof else None
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
         raise BadResults(f"the explanations cannot be read: {error!r}") from None
     if rows is None:
@@ -168,6 +184,29 @@ def _part(found: Mapping[str, Any]) -> Part:
 def _stack(found: Sequence[Any]) -> Stack:
     frames, base, patch = found
     return Stack(tuple(map(_text, frames[:MOST_FRAMES])), _number(base), _number(patch))
+
+
+def _assembly(found: Mapping[str, Any]) -> Assembly:
+    rows = tuple(map(_code, found.get("rows", ())[:MOST_ROWS]))
+    lines = tuple(map(_line, found.get("lines", ())[:MOST_LINES]))
+    return Assembly(_text(found["function"]), rows, lines)
+
+
+def _code(found: Sequence[Any]) -> CodeRow:
+    base, patch, base_rate, patch_rate, path, line = found
+    was, becomes = (None if each is None else _text(each) for each in (base, patch))
+    return CodeRow(was, becomes, _number(base_rate), _number(patch_rate), *_place(path, line))
+
+
+def _line(found: Mapping[str, Any]) -> Line:
+    rates = _number(found["base"]), _number(found["patch"])
+    return Line(*_place(found["path"], found["line"]), *rates)
+
+
+def _place(path: object, line: object) -> tuple[str, int]:
+    if type(line) is not int or not 0 <= line <= _LAST_LINE:
+        raise ValueError("not a line")
+    return repository_path(_text(path), ()), line
 
 
 def _text(found: object) -> str:

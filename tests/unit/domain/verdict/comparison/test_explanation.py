@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from service.domain.values.errors import BadResults
+from service.domain.verdict.comparison.assembly import MOST_ROWS, Assembly, CodeRow, Line
 from service.domain.verdict.comparison.causes import Cause, Kind
 from service.domain.verdict.comparison.explanation import (
+    LONGEST_TEXT,
     MOST_PACKED,
     Explanation,
     Part,
@@ -26,7 +28,16 @@ WHOLE = Explanation(
     sampled=0.12,
     parts=(Part("HashTable::find", 0.098, 0.091, 0.104),),
     stacks=(Stack(("main", "HashTable::find"), 0.5, 0.598),),
+    assembly=Assembly(
+        "HashTable::find",
+        (
+            CodeRow(None, "xor %rdx,%rax", 0.0, 500.0, "src/hash.cpp", 11),
+            CodeRow("ret", None, 1.0, 0.0, "", 0),
+        ),
+        (Line("src/hash.cpp", 11, 1502.0, 4503.0),),
+    ),
 )
+LINES = replace(WHOLE, stacks=(), assembly=Assembly("HashTable::find", (), WHOLE.assembly.lines))  # type: ignore[union-attr]
 
 
 def test_read_back_as_written() -> None:
@@ -35,7 +46,7 @@ def test_read_back_as_written() -> None:
         replace(WHOLE, obstacle="no time"),
     )
     assert WHOLE.rest == pytest.approx(0.022)
-    assert Explanation.from_mapping(json.loads(json.dumps(WHOLE.to_mapping()))) == replace(WHOLE, stacks=())
+    assert Explanation.from_mapping(json.loads(json.dumps(WHOLE.to_mapping()))) == LINES
     counted = {"suite": "s", "benchmark": "b", "causes": [], "obstacle": ""}
     assert Explanation.from_mapping(counted) == Explanation("s", "b")  # as a previous version wrote it
 
@@ -46,6 +57,50 @@ def test_stacks_that_need_too_much_room_are_left_out() -> None:
     packed = pack([WHOLE, replace(WHOLE, stacks=stacks)])
     assert len(packed) <= MOST_PACKED
     assert unpack(packed) == (WHOLE, replace(WHOLE, stacks=()))
+
+
+def test_instructions_that_need_too_much_room_are_left_out_after_the_stacks() -> None:
+    digits = (hashlib.shake_256(str(number).encode()).hexdigest(200) for number in range(4000))
+    rows = tuple(CodeRow(each, next(digits), 1.0, 2.0, "", 0) for each in digits)
+    large = [replace(WHOLE, benchmark=f"Find/{n}", assembly=Assembly("f", rows[n:])) for n in range(3)]
+    packed = pack(large)
+    assert len(packed) <= MOST_PACKED
+    read = unpack(packed)
+    assert [each.stacks for each in read] == [()] * 3
+    kept = [len(each.assembly.rows) if each.assembly else None for each in read]
+    assert kept == [0, 0, len(rows) - 2], "the smallest"
+
+
+def test_overlong_assembly_is_cut() -> None:
+    row = CodeRow("x" * 1000, "y", 1.0, 1.0, "p" * 1000, 1)
+    found = {**WHOLE.to_mapping(), "assembly": {"function": "f", "rows": [list(row)] * 3000, "lines": []}}
+    read = Explanation.from_mapping(found).assembly
+    assert read is not None
+    assert len(read.rows) == MOST_ROWS
+    assert (len(read.rows[0].base or ""), len(read.rows[0].path)) == (LONGEST_TEXT, LONGEST_TEXT)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../secret", "a/../../b"])
+def test_a_path_outside_of_the_repository_is_unknown(path: str) -> None:
+    line = {"path": path, "line": 3, "base": 1.0, "patch": 2.0}
+    found = Explanation.from_mapping({**LINES.to_mapping(), "assembly": {"function": "f", "lines": [line]}})
+    assert found.assembly == Assembly("f", (), (Line("", 3, 1.0, 2.0),))
+
+
+@pytest.mark.parametrize(
+    "assembly",
+    [
+        [],
+        {"function": 1},
+        {"function": "f", "rows": [["a", "b", 1, 1, "p"]]},
+        {"function": "f", "rows": [[1, "b", 1, 1, "p", 1]]},
+        {"function": "f", "rows": [["a", "b", 1, None, "p", 1]]},
+        {"function": "f", "lines": [{"path": "p", "line": 10**10, "base": 1, "patch": 1}]},
+    ],
+)
+def test_another_assembly_is_refused(assembly: object) -> None:
+    with pytest.raises(BadResults, match="cannot be read"):
+        Explanation.from_mapping({"suite": "s", "benchmark": "b", "assembly": assembly or [0]})
 
 
 @pytest.mark.parametrize(
