@@ -19,6 +19,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.domain.wording.counted_causes import NOT_REACHED
 from service.steps.building.build_sides import built_tree
+from service.steps.measuring.disassemble import disassembled
 from service.steps.measuring.launching import Launcher, SideFailed
 
 if TYPE_CHECKING:
@@ -122,4 +123,6 @@ def _explain(launcher: Launcher, suite: str, name: str, end: float) -> Explanati
         )
     except BadResults as error:
         return Explanation(suite, name, obstacle=str(error))
-    return Explanation(suite, name, causes=causes(*sides))
+    found = Explanation(suite, name, causes=causes(*sides))
+    left = end - clock()
+    return disassembled(launcher, launcher.suites[suite], found, sides, left) if left > 0 else found

@@ -12,7 +12,7 @@ from service.domain.values.errors import BadResults
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind"
 DUMPS = {side: (SAMPLES / "code" / f"{side}.out").read_bytes() for side in ("base", "patch")}
-MISSES = {"base": 240_000, "patch": 487_050}  # of branches, as the caller has them
+MISSES = {"base": 500_160, "patch": 504_390}  # of branches, as the caller has them
 END = "desc: Trigger: --dump-before=benchmark::State::FinishKeepRunning()"
 
 
@@ -47,21 +47,22 @@ SMALL = (
 
 
 @pytest.mark.parametrize(
-    ("side", "positions", "executed"),
-    [
-        ("base", b"instr", {1: 11, 500: 13, 115: 1, 226: 7}),
-        ("patch", b"instr line", {1: 12, 500: 19, 118: 1, 329: 7}),
-    ],
+    ("side", "executed"),
+    [("base", {1: 11, 500: 13, 115: 1, 226: 7}), ("patch", {1: 12, 500: 19, 118: 1, 329: 7})],
 )
-def test_each_instruction_of_a_recorded_function_is_counted(
-    side: str, positions: bytes, executed: dict[float, int]
-) -> None:
-    assert b"positions: %s\n" % positions in DUMPS[side]
+def test_each_instruction_of_a_recorded_function_is_counted(side: str, executed: dict[float, int]) -> None:
     (code,) = code_costs(DUMPS[side], "lib::look_up", ("Bcm",))
     calls = code.executed[min(code.executed)]
     assert code.file == "/src/build/why"
     assert Counter(count / calls for count in code.executed.values()) == executed
     assert sum(code.costs.values()) == MISSES[side]
+
+
+def test_dumps_may_have_lines_beside_the_addresses() -> None:
+    head, *lines = SMALL
+    numbered = [line.replace(" ", " +3 ", 1) if line[0] in "0+*-" else line for line in lines]
+    other = code_costs(loop(f"{head} line", *numbered), "push", ("D1mr",))
+    assert other == code_costs(loop(*SMALL), "push", ("D1mr",))
 
 
 def test_costs_of_a_library_are_those_of_the_instruction_that_calls_it() -> None:

@@ -15,13 +15,15 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Instruction
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.causes import Kind, causes
+from service.domain.verdict.comparison.causes import Cause, Kind, causes
+from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.verdict.comparison.grown_functions import grown
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share, compare_counts
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.steps.measuring.count_instructions import count_instructions
+from service.steps.measuring.disassemble import disassembled
 from service.steps.measuring.launching import Launcher
 from tests.support.building.build_host import MemorySandbox, memory_host, session_of
 from tests.support.building.memory_source import MemorySource
@@ -116,12 +118,12 @@ JOB: Final = Job(
 )
 
 
-def built(tree: Path, percent: int) -> Path:
+def built(tree: Path, percent: int, *flags: str) -> Path:
     (tree / "build").mkdir(parents=True)
     source = tree / "knob.cpp"
     source.write_text(PROGRAM)
     program = str(tree / "build" / "knob")
-    command = ["g++", "-O2", f"-DPERCENT={percent}", "-o", program, str(source)]
+    command = ["g++", "-O2", *flags, f"-DPERCENT={percent}", "-o", program, str(source)]
     subprocess.run([*command, "-lbenchmark", "-lpthread"], check=True)
     return tree
 
@@ -207,11 +209,15 @@ def test_a_wrapper_script_is_a_reason_and_not_a_failure(tmp_path: Path) -> None:
     assert str(reason.facts[0]).startswith("base: no timed loop was found")
 
 
+def launcher_of(root: Path, *flags: str) -> Launcher:
+    trees = {Side.BASE: built(root / "base", 0, *flags), Side.PATCH: built(root / "patch", 5, *flags)}
+    (root / "scratch").mkdir()
+    host = memory_host(MemorySource(), MemorySandbox(), root / "scratch")
+    return Launcher(session_of(replace(host, sandbox=BubblewrapSandbox()), JOB), trees)
+
+
 def test_events_of_a_real_launch_name_the_kind_of_cause(tmp_path: Path) -> None:
-    trees = {Side.BASE: built(tmp_path / "base", 0), Side.PATCH: built(tmp_path / "patch", 5)}
-    (tmp_path / "scratch").mkdir()
-    host = memory_host(MemorySource(), MemorySandbox(), tmp_path / "scratch")
-    launcher = Launcher(session_of(replace(host, sandbox=BubblewrapSandbox()), JOB), trees)
+    launcher = launcher_of(tmp_path)
     suite = launcher.suites["knob"]
     base, patch = (
         [launcher.count_events(suite, side, "BM_Tiny", 60.0) for _ in range(2)]
@@ -224,3 +230,23 @@ def test_events_of_a_real_launch_name_the_kind_of_cause(tmp_path: Path) -> None:
     assert causes(base, base) == ()
     allocating = launcher.count_events(suite, Side.BASE, "BM_Allocating", 60.0)
     assert allocating.rates[Event.ALLOCATIONS] == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("flags", [("-g1",), ()])
+def test_a_function_is_disassembled_with_lines_if_the_program_has_them(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    launcher = launcher_of(tmp_path, *flags)
+    suite = launcher.suites["knob"]
+    sides = [[launcher.count_events(suite, side, "BM_Tiny", 60.0)] for side in Side]
+    by_function = sides[1][0].functions[Event.INSTRUCTIONS]
+    hottest = Cause(Kind.INSTRUCTIONS, max(by_function, key=by_function.__getitem__), 1.0, 1.05)
+    found = disassembled(launcher, suite, Explanation("knob", "BM_Tiny", causes=(hottest,)), sides, 60.0)
+    assert found.assembly is not None
+    looped = {(row.base_rate, row.patch_rate) for row in found.assembly.rows if row.base_rate > 2}
+    assert (200, 210) in looped, "iterations of the loop in work()"
+    numbered = PROGRAM.splitlines()
+    loop = [row for row in found.assembly.rows if row.base_rate == 200]
+    sources = {numbered[row.line - 1].strip() for row in loop if row.path == "knob.cpp"}
+    assert any("state * 6364136223846793005U" in line for line in sources) is bool(flags)
+    assert all(row.path == "knob.cpp" for row in loop) is bool(flags)
