@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.function_names import shown_name
-from service.domain.values.text import literal, plain, shortened
+from service.domain.values.text import both_ends, literal, plain, shortened
 from service.domain.verdict.comparison.causes import Kind
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _LINE: Final = 1000  # characters, as causes of builds have
 _SHOWN: Final = 2  # kinds of one benchmark, and functions
 _MOST: Final = 0.5  # of the slow-down
 _FUNCTION: Final = 60  # characters of its name
+_PATH: Final = 80  # characters of a path and line
 _ZERO: Final = 0.005  # per iteration; less is what a loop has once
 _GROUPED: Final = 999.5  # rounded to an integer, with digits in groups
 _MANY: Final = 10.0  # times as many, from which a percentage is hard to read
@@ -59,12 +60,14 @@ def _part(found: Part, sampled: float) -> str:
 
 
 def _causes(found: Explanation) -> str:
+    """Write the first causes, with the line of the first one if it is known."""
     shown, functions = found.causes[:_SHOWN], {each.function for each in found.causes[:_SHOWN]}
+    line = found.assembly.grown_line if found.assembly else ""
     if found.parts and functions == {found.parts[0].function}:
-        return " and ".join(map(_growth, shown))
+        return " and ".join(map(_growth, shown)) + _place(line)
     if len(shown) == _SHOWN and len(functions) == 1:
-        return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}"
-    return "; ".join(map(_cause, shown))
+        return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}{_place(line)}"
+    return "; ".join(_cause(each, line if each is shown[0] else "") for each in shown)
 
 
 def causes_told(found: Iterable[Explanation], blamed: Collection[str]) -> tuple[str, ...]:
@@ -84,14 +87,18 @@ def why_slower(lines: Iterable[str], link: str) -> str:
     return "\n\n".join([f"{WHY} ", *(literal(shortened(line, _LINE)) for line in lines), link])
 
 
+def _place(line: str) -> str:
+    return f" ({both_ends(line, _PATH)})" if line else ""
+
+
 def _function(found: Cause) -> str:
     return shown_name(found.function, _FUNCTION) or "?"
 
 
-def _cause(found: Cause) -> str:
+def _cause(found: Cause, line: str) -> str:
     if found.kind is Kind.INLINING:
-        return _growth(found)
-    return f"{_growth(found)}, in {_function(found)}"
+        return _growth(found) + (f", called at {both_ends(line, _PATH)}" if line else "")
+    return f"{_growth(found)}, in {_function(found)}{_place(line)}"
 
 
 def _growth(found: Cause) -> str:

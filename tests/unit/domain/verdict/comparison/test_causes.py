@@ -11,7 +11,8 @@ from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.callgrind_events import Event, LoopEvents, loop_events
 from service.domain.measuring.callgrind_functions import FunctionCount
 from service.domain.values.errors import BadResults
-from service.domain.verdict.comparison.causes import Kind, causes
+from service.domain.verdict.comparison.assembly import Assembly, Line
+from service.domain.verdict.comparison.causes import Cause, Kind, causes
 from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.wording.counted_causes import explanation
 
@@ -179,6 +180,25 @@ def test_sentences_say_what_grew_and_where() -> None:
     nothing = "not explained: nothing that was counted grew for sure"
     assert explanation(Explanation("s", "b")) == f"b: {nothing}"
     assert explanation(Explanation("s", "b", obstacle="no time")) == "b: not explained: no time"
+
+
+def test_the_line_that_grew_most_is_named_if_it_is_known() -> None:
+    line = Line("src/hash.cpp", 120, 1.0, 9.0)
+    more = Cause(Kind.BRANCH_MISSES, "find", 12.0, 15.0)
+    found = Explanation("s", "b", causes=(more,), assembly=Assembly("find", (), (line,)))
+    first = "b: 25 % more branch misses (12 → 15 per iteration)"
+    assert explanation(found) == f"{first}, in find (src/hash.cpp:120)"
+    other = replace(found, causes=(more, more._replace(function="other")))
+    assert explanation(other).endswith(
+        ", in find (src/hash.cpp:120); 25 % more branch misses (12 → 15 per iteration), in other"
+    )
+    assert explanation(replace(found, causes=(more, more))).endswith(", both in find (src/hash.cpp:120)")
+    lost = replace(found, causes=(more._replace(kind=Kind.INLINING, base=0.0),))
+    assert explanation(lost).endswith(
+        "is a function of its own (calls 0 → 15 per iteration), called at src/hash.cpp:120"
+    )
+    unknown = replace(found, assembly=Assembly("find", (), (line._replace(patch=1.0),)))
+    assert explanation(unknown) == f"{first}, in find"
 
 
 def test_functions_keep_their_growth_under_a_new_name() -> None:
