@@ -12,14 +12,15 @@ from service.domain.measuring.function_names import function_name
 from service.domain.values.errors import BadResults
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
 _HEADER: Final = re.compile(rb"^(events|positions): ([A-Za-z0-9 ]{1,200})$", re.MULTILINE)
-_NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
-_USED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\)", re.MULTILINE)
-_AT: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
+_PLACE: Final = re.compile(rb"^(c?)(fn|ob)=\(([0-9]{1,9})\)", re.MULTILINE)
+_NAMED: Final = re.compile(_PLACE.pattern + rb" (.+)$", re.MULTILINE)
 _CALLS: Final = re.compile(rb"calls=([0-9]{1,18}) ")
-_COST: Final = re.compile(rb"(0x[0-9a-f]{1,16}|[+-][0-9]{1,9}|\*)((?: (?:[+-]?[0-9]{1,18}|\*)){0,20})")
+_ADDRESS: Final = rb"(0x[0-9a-f]{1,16}|[+-][0-9]{1,9}|\*)"
+_LINE: Final = rb" (?:[+-]?[0-9]{1,9}|\*)"
+_COSTS: Final = rb"((?: [0-9]{1,18}){0,16})"
 _MOST_BYTES: Final = 4 << 20  # of a loop; that of a large program has a half
 _STANDARD: Final = ("std::", "__gnu_cxx::")  # instances of templates
 
@@ -53,11 +54,10 @@ def code_costs(
         callees: or the costs are the calls of functions of these names.
 
     Returns:
-        None for a function without a symbol, and without addresses in the dumps.
+        Nothing for a function without a symbol, and if the dumps have no addresses.
 
     Raises:
         BadResults: the loop is too large.
-
     """
     body = dumps.rpartition(LOOP_ENDS)[2].partition(b"\ntotals: ")[0]
     if len(body) > _MOST_BYTES:
@@ -66,63 +66,52 @@ def code_costs(
     positions, events = header.get(b"positions", []), header.get(b"events", [])
     if positions[:1] != [b"instr"] or b"Ir" not in events:
         return ()
-    used = set(_USED.findall(body))
-    known = {(it[1], it[2]): it[3] for it in _NAMED.finditer(dumps) if (it[1], it[2]) in used}
+    pattern = re.compile(_ADDRESS + _LINE * (len(positions) - 1) + _COSTS)
+    known = _known(dumps, body)
     names = {number: function_name(raw, "") for (kind, number), raw in known.items() if kind == b"fn"}
     chosen = [events.index(name.encode()) for name in columns if name.encode() in events]
-    reader = _Reader(known, names, function, chosen, callees, len(positions) - 1, events.index(b"Ir"))
+    instructions = events.index(b"Ir")
+    found: dict[bytes, Code] = {}
+    at = dict.fromkeys((b"fn", b"ob", b"cfn", b"cob"), b"")
+    address, calls = 0, -1  # calls of the next line; it is no call if negative
     for line in body.split(b"\n"):
-        reader.read(line)
-    return tuple(reader.found.values())
-
-
-@dataclass(slots=True)
-class _Reader:
-    known: Mapping[tuple[bytes, bytes], bytes]
-    names: Mapping[bytes, str]
-    function: str
-    columns: list[int]
-    callees: Collection[str]
-    more_positions: int
-    instructions: int
-    found: dict[tuple[bytes, bytes], Code] = field(default_factory=dict)
-    at: dict[bytes, bytes] = field(default_factory=lambda: dict.fromkeys((b"fn", b"ob", b"cfn", b"cob"), b""))
-    address: int = 0
-    calls: int = -1  # of the next line; it is no call if negative
-
-    def read(self, line: bytes) -> None:
-        if place := _AT.match(line):
-            self.at[place[1]] = place[2]
+        if place := _PLACE.match(line):
+            at[place[1] + place[2]] = place[3]
         elif called := _CALLS.match(line):
-            self.calls = int(called[1])
-        elif cost := _COST.fullmatch(line):
-            position = cost[1]
-            if position.startswith(b"0x"):
-                self.address = int(position, 16)
-            elif position != b"*":
-                self.address = max(0, self.address + int(position))
-            if self.names.get(self.at[b"fn"], "") == self.function:
-                self._add([int(each) for each in cost[2].split()[self.more_positions :] if each != b"*"])
-            if self.calls >= 0:
-                self.calls, self.at[b"cob"] = -1, b""
+            calls = int(called[1])
+        elif cost := pattern.fullmatch(line):
+            address = _moved(address, cost[1])
+            number, callee = at[b"fn"], names.get(at[b"cfn"], "")
+            if names.get(number) == function:
+                file = known.get((b"ob", at[b"ob"]), b"")
+                code = found.setdefault(number, Code(known[b"fn", number], file.decode("utf-8", "replace")))
+                costs = [*map(int, cost[2].split()), *(0 for _ in events)]  # zeros at the end are left out
+                counted = sum(costs[column] for column in chosen)
+                if calls < 0:
+                    code.executed[address] += costs[instructions]
+                else:
+                    to = known.get((b"ob", at[b"cob"]), file)
+                    counted = _of_call(calls, callee, callees, to, counted)
+                code.costs[address] += counted
+            if calls >= 0:
+                calls, at[b"cob"] = -1, b""
+    return tuple(found.values())
 
-    def _add(self, costs: list[int]) -> None:
-        number, of = self.at[b"fn"], self.at[b"ob"]
-        code = self.found.get((number, of))
-        if code is None:
-            file = self.known.get((b"ob", of), b"").decode("utf-8", "replace")
-            code = self.found[number, of] = Code(self.known.get((b"fn", number), b""), file)
-        cost = sum(costs[column] for column in self.columns if column < len(costs))
-        if self.calls < 0:
-            code.executed[self.address] += costs[self.instructions] if costs[self.instructions :] else 0
-            code.costs[self.address] += cost
-        elif self.callees:
-            is_counted = self.names.get(self.at[b"cfn"]) in self.callees
-            code.costs[self.address] += self.calls * is_counted
-        elif self.calls and self._is_foreign():
-            code.costs[self.address] += cost
 
-    def _is_foreign(self) -> bool:
-        """Return whether the called function is no project's, so that its costs are the caller's."""
-        path = self.known.get((b"ob", self.at[b"cob"] or self.at[b"ob"]), b"")
-        return is_library(path, path) or self.names.get(self.at[b"cfn"], "").startswith(_STANDARD)
+def _moved(address: int, position: bytes) -> int:
+    if position.startswith(b"0x"):
+        return int(position, 16)
+    return address if position == b"*" else max(0, address + int(position))
+
+
+def _known(dumps: bytes, body: bytes) -> dict[tuple[bytes, bytes], bytes]:
+    used = {place.group(2, 3) for place in _PLACE.finditer(body)}
+    return {(it[2], it[3]): it[4] for it in _NAMED.finditer(dumps) if it.group(2, 3) in used}
+
+
+def _of_call(calls: int, callee: str, callees: Collection[str], file: bytes, cost: int) -> int:
+    """Return what a call counts for its caller: the costs only if the function is no project's."""
+    if callees:
+        return calls * (callee in callees)
+    is_foreign = is_library(file, file) or callee.startswith(_STANDARD)
+    return cost if calls and is_foreign else 0

@@ -61,10 +61,13 @@ def disassembled(
             after = code_costs(patch.dumps, function, columns)
         if not after:
             return found
-        chosen = _grown(code_costs(base.dumps, was, columns, callees), after, base, patch)
+        before = code_costs(base.dumps, was, columns, callees)
+        # Of functions of one name, such as overloads, the one that costs the patch most.
+        chosen = max(after, key=lambda code: code.costs.total())
+        ranked = sorted(before, key=lambda code: (code.name != chosen.name, -code.costs.total()))
         shown = [
             _side(launcher, suite, side, code, of, min(_SECONDS, seconds / 2))
-            for side, code, of in zip(Side, chosen, (base, patch), strict=True)
+            for side, code, of in zip(Side, (next(iter(ranked), None), chosen), (base, patch), strict=True)
         ]
     except (SideFailed, BadResults):
         return found
@@ -83,21 +86,6 @@ def _asked(found: Explanation, patch: LoopEvents) -> tuple[str, tuple[str, ...],
         levels = Event.L1_MISSES, Event.LL_MISSES
         named = [min(levels, key=lambda event: abs(patch.rates[event] - cause.patch))]
     return cause.function, *counted_as(named[0] if named else Event.INSTRUCTIONS)
-
-
-def _grown(
-    before: Sequence[Code], after: Sequence[Code], base: LoopEvents, patch: LoopEvents
-) -> tuple[Code | None, Code]:
-    """Choose of several functions of one name, such as overloads, the one that grew most."""
-    known = {code.name: code for code in before}
-
-    def growth(code: Code) -> float:
-        old = known[code.name].costs.total() / _iterations(base) if code.name in known else 0.0
-        return code.costs.total() / _iterations(patch) - old
-
-    chosen = max(after, key=growth)
-    largest = max(before, key=lambda code: code.executed.total(), default=None)
-    return known.get(chosen.name, largest), chosen
 
 
 def _side(

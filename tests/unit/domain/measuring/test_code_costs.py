@@ -68,7 +68,7 @@ def test_dumps_may_have_lines_beside_the_addresses() -> None:
 def test_costs_of_a_library_are_those_of_the_instruction_that_calls_it() -> None:
     one, other = code_costs(loop(*SMALL), "push", ("D1mr",))
     assert one.executed == {0x100: 5, 0x104: 8}
-    assert one.costs == {0x100: 1, 0x104: 8}, "own and malloc's misses, not those of the recursion"
+    assert +one.costs == {0x100: 1, 0x104: 8}, "own and malloc's misses, not those of the recursion"
     assert (one.name, other.name) == (b"push(int)", b"push(char)")
 
 
