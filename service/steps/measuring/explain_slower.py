@@ -13,7 +13,7 @@ from service.domain.values.identity import Side
 from service.domain.verdict.comparison.attribution import LAUNCHES as SAMPLED_LAUNCHES
 from service.domain.verdict.comparison.attribution import attribute
 from service.domain.verdict.comparison.causes import causes
-from service.domain.verdict.comparison.explanation import MOST_ROWS, Explanation
+from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, Explanation
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
@@ -52,7 +52,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     slowdowns: dict[tuple[str, str], float] = {}
     for row in slower:
         slowdowns.setdefault((row.row.suite, row.row.benchmark), row.worsening)
-    chosen = tuple(slowdowns)[:MOST_ROWS]
+    chosen = tuple(slowdowns)[:MOST_EXPLAINED]
     if not chosen:
         return ()
     found = list[Explanation]()

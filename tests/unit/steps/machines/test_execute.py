@@ -95,7 +95,7 @@ class TestOutcomes:
         assert report.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14", "tools": {}}
         assert machine.claimed.phases == ["build base", "build patch", "measure"]
         assert machine.claimed.told[:2] == ["build base", "compile"]
-        assert machine.claimed.told[-2].startswith("pair 14 of at most ")
+        assert machine.claimed.told[-3].startswith("pair 14 of at most ")
         assert [MachineReport.from_mapping(each) for each in machine.claimed.executions] == [report]
         assert machine.claimed.log == b"== compile: make\n" * 2
 

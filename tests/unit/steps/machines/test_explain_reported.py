@@ -14,7 +14,7 @@ from service.domain.runs.machine_report import MachineReport
 from service.domain.values.errors import Cancelled, Drained, Overdue, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.causes import Kind
-from service.domain.verdict.comparison.explanation import MOST_ROWS, unpack
+from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, unpack
 from service.steps.machines.execute import execute_build
 from service.steps.machines.explain_reported import LONGEST
 from service.steps.measuring.explain_slower import BUDGET
@@ -81,7 +81,7 @@ def test_only_changes_are_explained(machine: Machine, kind: RunKind) -> None:
 
 
 def test_the_worst_rows_are_explained_if_there_are_many(machine: Machine) -> None:
-    names = [f"BM_{number:02}" for number in range(MOST_ROWS + 2)]
+    names = [f"BM_{number:02}" for number in range(MOST_EXPLAINED + 2)]
     machine.write("parent", program(dict.fromkeys(names, 1e-6)))
     slower = {name: (1.2 + number / 10) * 1e-6 for number, name in enumerate(names)}
     machine.write("patch1", program(slower, events={"Bcm": 40}))
