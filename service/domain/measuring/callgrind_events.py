@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,8 @@ from service.domain.values.errors import BadResults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from service.domain.measuring.callgrind_functions import Code
 
 
 class Event(StrEnum):
@@ -67,13 +69,16 @@ class LoopEvents:
     """Events per iteration of a launch's last timed loop.
 
     ``functions`` divides each event among the functions of the program, ``calls`` are those of each of them
-    by others, and ``counted`` are the instructions, as other launches have them. ``dumps`` are Callgrind's.
+    by others, and ``counted`` are the instructions, as other launches have them. ``code`` says where
+    the executed instructions are, ``executed`` which ones the hottest functions executed, if that is known. ``dumps`` are Callgrind's.
     """
 
     rates: Mapping[Event, float]
     functions: Mapping[Event, Mapping[str, float]]
     calls: Mapping[str, float]
     counted: Counted
+    code: Mapping[str, Code] = field(default_factory=dict)
+    executed: Mapping[str, float] = field(default_factory=dict)
     dumps: bytes = b""
 
 
@@ -87,7 +92,7 @@ def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
     if not set(wanted) <= set(known):
         raise BadResults("the dumps do not count cache misses, branch misses and system calls")
     columns = [[known.index(name) for name in names] for names in _COLUMNS.values()]
-    divided, calls = by_function(dumps, columns, list(_CALLEES.values()))
+    divided = by_function(dumps, columns, list(_CALLEES.values()))
     iterations, totals = loops[-1]
     if not iterations:
         raise BadResults("the last timed loop has no iteration")
@@ -95,12 +100,12 @@ def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
     def each(found: Mapping[str, float]) -> dict[str, float]:
         return {name: cost / iterations for name, cost in found.items() if cost}
 
-    by_event = dict(zip((*_COLUMNS, *_CALLEES), map(each, divided), strict=True))
+    by_event = dict(zip((*_COLUMNS, *_CALLEES), map(each, divided.costs), strict=True))
     rates = {event: sum(by_event[event].values()) for event in _CALLEES}
     for event, chosen in zip(_COLUMNS, columns, strict=True):
         rates[event] = _rate(loops, chosen)
     counted = Counted(((Trial(iterations, totals[0]),),), functions=functions(dumps))
-    return LoopEvents(rates, by_event, each(calls), counted, dumps=dumps)
+    return LoopEvents(rates, by_event, each(divided.calls), counted, divided.code, dumps=dumps)
 
 
 def _rate(loops: tuple[tuple[int, tuple[int, ...]], ...], columns: list[int]) -> float:

@@ -13,15 +13,17 @@ from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 LOOP_ENDS: Final = b"desc: Trigger: --dump-before="  # parts without it are no timed loop
 MOST: Final = 30  # functions of a loop that are kept
+_STANDARD: Final = ("std::", "__gnu_cxx::")
 MOST_BYTES: Final = 4000  # of a loop's functions as JSON: a record has them of each benchmark and side
 _NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
 _PLACE: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
-_POSITION: Final = rb"(?:0x[0-9a-f]{1,16}|[+-]?[0-9]{1,9}|\*)"
+_POSITION: Final = rb"(0x[0-9a-f]{1,16}|[+-]?[0-9]{1,9}|\*)"
 _COST: Final = re.compile(_POSITION + rb"(?: ([0-9]{1,18}(?: [0-9]{1,18}){0,15}))?")
+_BY_ADDRESS: Final = b"\npositions: instr\n"
 _CALLS: Final = re.compile(rb"calls=([0-9]{1,18}) ")
 _DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
 # A patch chooses what its program writes, and must not keep the worker busy. Real loops have far less.
@@ -44,6 +46,24 @@ class FunctionCount(NamedTuple):
     caller: str = ""
 
 
+class Code(NamedTuple):
+    """Executions of a function's instructions, by their address in the file at ``path``."""
+
+    path: str
+    executed: Mapping[int, int]
+
+
+class Divided(NamedTuple):
+    """Costs of a loop by function of the program, for each group of columns, then of callees.
+
+    ``calls`` counts those of each function by others. ``code`` is empty if the dumps have no addresses.
+    """
+
+    costs: tuple[dict[str, float], ...]
+    calls: dict[str, float]
+    code: dict[str, Code]
+
+
 @dataclass(slots=True)
 class _Part:
     own: Counter[bytes] = field(default_factory=Counter)  # instructions by the number of the function
@@ -59,12 +79,38 @@ class _Loop:
     objects: dict[bytes, bytes] = field(default_factory=dict)
     names: dict[bytes, str] = field(default_factory=dict)
     libraries: set[bytes] = field(default_factory=set)
+    paths: dict[bytes, bytes] = field(default_factory=dict)  # of objects
+    is_by_address: bool = False
+    address: int = 0  # of the last line
+    executed: defaultdict[bytes, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def execute(self, function: bytes, position: bytes, count: int) -> None:
+        """Follow the addresses of lines, and add up how often each is executed."""
+        if position.startswith(b"0x"):
+            self.address = int(position, 16)
+        elif position[:1] in b"+-":
+            self.address += int(position)
+        if self.is_by_address and count:
+            self.executed[function][self.address] += count
 
     def by_function(self, part: _Part) -> dict[str, float]:
-        """Add the costs of a part up by function of the program, libraries' costs by their callers."""
+        """Add the costs of a part up by function of the program, libraries' costs by their callers.
+
+        Instances of the standard library's templates count as libraries: no patch changes them.
+        """
+        foreign = self.libraries | {n for n, name in self.names.items() if name.startswith(_STANDARD)}
         found = defaultdict[str, float](float)
-        for (by, _), cost in _folded(part, self.libraries).items():
+        for (by, _), cost in _folded(part, foreign).items():
             found[self.names[by]] += cost
+        return found
+
+    def code(self) -> dict[str, Code]:
+        """Return the executed instructions of the program's functions."""
+        found = {}
+        for number, executed in self.executed.items():
+            if number not in self.libraries:
+                path = self.paths[self.objects[number]].decode("utf-8", "replace")
+                found[self.names[number]] = Code(path, executed)
         return found
 
 
@@ -93,19 +139,13 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
     return tuple(kept)
 
 
-def by_function(
-    dumps: bytes, columns: Sequence[Sequence[int]], callees: Sequence[frozenset[str]]
-) -> tuple[tuple[dict[str, float], ...], dict[str, float]]:
+def by_function(dumps: bytes, columns: Sequence[Sequence[int]], callees: Sequence[frozenset[str]]) -> Divided:
     """Divide the last timed loop's costs by the functions of the program.
 
     Args:
         dumps: as of :func:`functions`.
         columns: groups of columns; those of a group are added up.
         callees: groups of functions whose calls by others are counted, for the function that makes them.
-
-    Returns:
-        The costs for each group of columns, then the calls for each group of callees; and the calls of each
-        function of the program.
 
     Raises:
         BadResults: as :func:`functions`.
@@ -122,7 +162,7 @@ def by_function(
     for (of, by), number in loop.called.items():
         if of not in loop.libraries and loop.names[of] != loop.names[by]:
             calls[loop.names[of]] += number
-    return tuple(found), calls
+    return Divided(tuple(found), calls, loop.code())
 
 
 def _last_loop(dumps: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
@@ -144,6 +184,7 @@ def _last_loop(dumps: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
     files = {of: file_name(path) for of, path in paths.items()}
     found.names = {n: function_name(known.get((b"fn", n), b""), files[of]) for n, of in found.objects.items()}
     found.libraries = {number for number, of in found.objects.items() if of in foreign}
+    found.paths = paths
     return found
 
 
@@ -154,6 +195,7 @@ def is_library(begin: bytes, end: bytes) -> bool:
 
 def _read(body: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
     loop = _Loop(tuple(_Part() for _ in columns))
+    loop.is_by_address = _BY_ADDRESS in body
     at, is_call, calls = dict.fromkeys((b"fn", b"ob", b"cfn", b"cob"), b""), False, 0
     for line in body.split(b"\n"):
         if place := _PLACE.match(line):
@@ -167,7 +209,8 @@ def _read(body: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
             at[b"cob"] = b""
         elif cost := _COST.fullmatch(line):
             loop.objects.setdefault(at[b"fn"], at[b"ob"])
-            costs = [int(each) for each in (cost[1] or b"").split()]
+            costs = [int(each) for each in (cost[2] or b"").split()]
+            loop.execute(at[b"fn"], cost[1], 0 if is_call else sum(costs[:1]))
             if is_call and calls:
                 loop.called[at[b"cfn"], at[b"fn"]] += calls
             for part, chosen in zip(loop.parts, columns, strict=True):

@@ -12,7 +12,9 @@ from service.domain.machines.environment import load_between
 from service.domain.measuring.callgrind import trials
 from service.domain.measuring.callgrind_events import loop_events
 from service.domain.measuring.callgrind_functions import functions
+from service.domain.measuring.executed_code import LISTING, executed, places
 from service.domain.measuring.formats.program import (
+    OUT,
     RESULT,
     Invocation,
     NotMeasured,
@@ -229,7 +231,24 @@ class Launcher:
     def count_events(self, suite: Suite, side: Side, benchmark: str, seconds: float) -> LoopEvents:
         """Count the events of the last timed loop of one benchmark; limits and errors as :meth:`count`."""
         output, own = self._count(suite, side, benchmark, seconds, has_events=True)
-        return loop_events(output.file, output.log, own)
+        found = loop_events(output.file, output.log, own)
+        if not (arguments := places(found.code)):
+            return found
+        limits = Limits(seconds, file_bytes=RESULT_BYTES)
+        listing = Invocation(f'{{ {LISTING}; }} >"{OUT}/listing"', arguments, limits, file="listing")
+        with suppress(SideFailed, BadResults):  # the counts are as good without it, or without objdump
+            text = self.run_tool(suite, side, listing)
+            iterations = found.counted.launches[-1][-1].iterations
+            return replace(found, executed=executed(found.code, text, iterations))
+        return found
+
+    def run_tool(self, suite: Suite, side: Side, invocation: Invocation) -> bytes:
+        """Run another program beside a side's in the sandbox; return its file.
+
+        Raises:
+            SideFailed: it did not end well, or left no file.
+        """
+        return self._run(suite, side, invocation, cpus_for(self.session.host, suite, ())).file
 
     def sample(self, suite: Suite, side: Side, benchmark: str, pair: int, seconds: float) -> Profile:
         """Sample the stacks of one benchmark; limits and errors as :meth:`count`."""
