@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from service.domain.measuring.callgrind_events import LoopEvents
+
 _SUITE: Final = "why"
 _PAIRS: Final = 9
 _LIMIT: Final = 60.0  # seconds of a launch
@@ -38,8 +40,15 @@ def slow_down(programs: Mapping[Side, Path], benchmark: str) -> float:
     )
 
 
-def explain(work: Path, programs: Mapping[Side, Path], benchmark: str) -> Said:
-    """Explain one benchmark: the function that is named first, and the kind of cause."""
+def explain(work: Path, programs: Mapping[Side, Path], benchmark: str, slower: float) -> Said:
+    """Explain one benchmark that is ``slower`` by a share: the function and kind that are named first."""
+    base, patch = count(work, programs, benchmark)
+    found = causes(base, patch, slower)
+    return Said(found[0].function, found[0].kind) if found else Said()
+
+
+def count(work: Path, programs: Mapping[Side, Path], benchmark: str) -> tuple[list[LoopEvents], ...]:
+    """Count the events of one benchmark, for each launch of both sides."""
     job = job_of(Suite(_SUITE, "build/why"))
     trees = {}
     for side, program in programs.items():
@@ -49,15 +58,13 @@ def explain(work: Path, programs: Mapping[Side, Path], benchmark: str) -> Said:
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
     launcher = Launcher(session_of(host, job, MemoryClaimed(seed="why")), trees)
     suite = launcher.suites[_SUITE]
-    base, patch = (
+    return tuple(
         [launcher.count_events(suite, side, benchmark, _LIMIT) for _ in range(LAUNCHES)] for side in Side
     )
-    found = causes(base, patch)
-    return Said(found[0].function, found[0].kind) if found else Said()
 
 
 def _seconds(program: Path, benchmark: str) -> float:
     argv = [str(program), f"--benchmark_filter=^{benchmark}$", "--benchmark_format=json"]
     argv += ["--benchmark_min_time=0.05"]
     done = subprocess.run(argv, check=True, capture_output=True)
-    return float(json.loads(done.stdout)["benchmarks"][0]["real_time"])
+    return float(json.loads(done.stdout)["benchmarks"][0]["cpu_time"])

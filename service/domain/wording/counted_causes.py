@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NOT_REACHED: Final = "the minute for explanations was used up"
 WHY: Final = "Slow-Down Explained"
+_NOTHING: Final = "nothing that was counted grew for sure and by enough"
 _TOLD: Final = 3  # benchmarks of one build; its page has all
 _LINE: Final = 1000  # characters, as causes of builds have
 _SHOWN: Final = 2  # kinds of one benchmark, and functions
@@ -40,7 +41,7 @@ def explanation(found: Explanation) -> str:
 
 
 def _nothing(found: Explanation) -> str:
-    return f"not explained: {plain(found.obstacle) or 'nothing that was counted grew for sure'}"
+    return f"not explained: {plain(found.obstacle) or _NOTHING}"
 
 
 def _parts(found: Explanation) -> str:
@@ -96,6 +97,8 @@ def _function(found: Cause) -> str:
 
 
 def _cause(found: Cause, line: str) -> str:
+    if found.kind is Kind.LAYOUT:
+        return "the same instructions, misses and calls: only the placement of code or data differs"
     if found.kind is Kind.INLINING:
         return _growth(found) + (f", called at {both_ends(line, _PATH)}" if line else "")
     return f"{_growth(found)}, in {_function(found)}{_place(line)}"
@@ -105,6 +108,8 @@ def _growth(found: Cause) -> str:
     change = f"{_number(found.base)} → {_number(found.patch)} per iteration"
     if found.kind is Kind.INLINING:
         return f"lost inlining: {_function(found)} is a function of its own (calls {change})"
+    if found.kind is Kind.VECTORISATION:
+        return f"lost vectorisation (packed instructions {change})"
     if found.base < _ZERO <= found.patch:
         size = f"new {found.kind}"
     elif found.patch >= _MANY * found.base and found.base:

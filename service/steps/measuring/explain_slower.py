@@ -25,6 +25,7 @@ from service.steps.measuring.launching import Launcher, SideFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.measuring.callgrind_events import LoopEvents
     from service.domain.measuring.listing import Listing
     from service.domain.measuring.sampled_stacks import Profile
     from service.domain.verdict.inference.verdict import Comparison
@@ -67,7 +68,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
             launcher = Launcher(session, trees, tuple(listings))
             for number, (suite, name) in enumerate(chosen):
                 session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
-                found.append(_explain(launcher, suite, name, end))
+                found.append(_explain(launcher, suite, name, slowdowns[suite, name], end))
             for number, (suite, name) in enumerate(chosen):
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
                 found[number] = _attribute(launcher, found[number], slowdowns[suite, name], end)
@@ -104,11 +105,11 @@ def _is_explained(row: Comparison, *, is_asked: bool) -> bool:
     return is_wanted and row.row.metric.is_speed
 
 
-def _explain(launcher: Launcher, suite: str, name: str, end: float) -> Explanation:
+def _explain(launcher: Launcher, suite: str, name: str, slowdown: float, end: float) -> Explanation:
     clock = launcher.session.host.clock
     if threads_of(name) > 1:
         return Explanation(suite, name, obstacle=SEVERAL_THREADS)
-    sides = []
+    sides: list[list[LoopEvents]] = []
     try:
         for side in (Side.BASE, Side.PATCH):
             launches = []
@@ -123,6 +124,6 @@ def _explain(launcher: Launcher, suite: str, name: str, end: float) -> Explanati
         )
     except BadResults as error:
         return Explanation(suite, name, obstacle=str(error))
-    found = Explanation(suite, name, causes=causes(*sides))
+    found = Explanation(suite, name, causes=causes(sides[0], sides[1], slowdown))
     left = end - clock()
     return disassembled(launcher, launcher.suites[suite], found, sides, left) if left > 0 else found

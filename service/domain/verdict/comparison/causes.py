@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.callgrind_events import Event
+from service.domain.measuring.executed_code import packed
 from service.domain.verdict.comparison.grown_functions import own, renamed, unseen
 
 if TYPE_CHECKING:
@@ -25,15 +26,18 @@ class Kind(StrEnum):
     LOCKS = "locks"
     ATOMICS = "atomic operations"
     INLINING = "lost inlining"
+    VECTORISATION = "lost vectorisation"
     CACHE_MISSES = "cache misses"
     BRANCH_MISSES = "branch misses"
     INSTRUCTIONS = "instructions"
+    LAYOUT = "layout only"
 
 
 class Cause(NamedTuple):
     """Something that grew, per iteration of both sides, and the function in which it grew most.
 
-    Of lost inlining these are the calls of a function that only the patch has.
+    Of lost inlining these are the calls of a function that only the patch has; of lost vectorisation, which
+    grew in no event, the instructions that compute with several values at once. Layout has no function.
     """
 
     kind: Kind
@@ -67,18 +71,29 @@ _EVENTS: Final = MappingProxyType(
     }
 )
 _CALL: Final = 10.0  # of a function that was inlined
+_CALLING: Final = 20.0  # most instructions of such a call; a function with more does something else
+_CALLABLES: Final = ("std::_Function_handler<", "std::__1::__function::__func<")
+_LANES: Final = 100.0  # most instructions that replace one of lost vectorisation; a vector has 64 values
+_EQUAL: Final = 0.001
+# Costs by these weights are wrong by factors: the simulated caches miss what a larger or prefetched one has,
+# and a chain of dependent instructions is ten times as slow as an independent one.
+_LEAST: Final = 1 / 20  # of the slow-down
+_MOST: Final = 300.0  # times the slow-down
+_LISTED: Final = 0.9  # of what the program executed
 _AGREEMENT: Final = 0.02  # of the launches of a side
 _NOISE: Final = 3.0  # growth must be larger than the launches of a side differ, by this factor
 _PART: Final = 1 / 3  # of the largest growth
 _NEGLIGIBLE: Final = 0.01  # of what an iteration of the parent costs by these weights
 
 
-def causes(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> tuple[Cause, ...]:
+def causes(base: Sequence[LoopEvents], patch: Sequence[LoopEvents], slowdown: float) -> tuple[Cause, ...]:
     """Name the kinds of events that grew for sure and plausibly explain a slow-down, the preferred first.
 
     Args:
         base: the launches of the parent, two at least.
         patch: those of the patch.
+        slowdown: the measured one (0.12: 12 % slower). Growth that can explain only a small part of it, or
+            would have cost far more, is left out.
     """
     was = renamed(base[-1].counted, patch[-1].counted)
     found: dict[Kind, tuple[float, Cause]] = {}
@@ -86,15 +101,22 @@ def causes(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> tuple[Cau
         grown = [event for event in events if _grew(event, base, patch)]
         costs = {event: _WEIGHTS[event] * (_mean(event, patch) - _mean(event, base)) for event in grown}
         if costs:
-            shown = max(costs, key=costs.__getitem__)  # of two levels of caches, the one that costs more
-            function = _function(shown, base, patch, was)
-            found[kind] = sum(costs.values()), Cause(kind, function, _mean(shown, base), _mean(shown, patch))
+            level = max(costs, key=costs.__getitem__)  # of two levels of caches, the one that costs more
+            function = _function(level, base, patch, was)
+            found[kind] = sum(costs.values()), Cause(kind, function, _mean(level, base), _mean(level, patch))
     if inlined := _inlined(base, patch, was):
         found[Kind.INLINING] = _CALL * inlined.patch, inlined
+    elif lost := _no_longer_packed(found, base, patch):
+        found[Kind.VECTORISATION] = lost
+        del found[Kind.INSTRUCTIONS]
     parent = sum(weight * _mean(event, base) for event, weight in _WEIGHTS.items())
     largest = max((cost for cost, _ in found.values()), default=0.0)
-    least = max(_PART * largest, _NEGLIGIBLE * parent)
-    return tuple(found[kind][1] for kind in Kind if kind in found and found[kind][0] >= least)
+    least = max(_PART * largest, _NEGLIGIBLE * parent, _LEAST * slowdown * parent)
+    most = _MOST * slowdown * parent
+    shown = tuple(found[kind][1] for kind in Kind if kind in found and least <= found[kind][0] <= most)
+    if not shown and slowdown > 0 and _is_same_code(base, patch):
+        return (Cause(Kind.LAYOUT, "", 0.0, 0.0),)
+    return shown
 
 
 def _grew(event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bool:
@@ -116,19 +138,56 @@ def _function(
 
 
 def _inlined(base: Sequence[LoopEvents], patch: Sequence[LoopEvents], was: Mapping[str, str]) -> Cause | None:
-    """Find the function that only the patch has, and whose caller executes fewer instructions itself."""
+    """Find the function that only the patch has and that executes what its caller executed itself before.
+
+    Callables in ``std::function`` are such functions, too, whatever becomes of their callers.
+    """
     if unseen(base[-1].counted) or unseen(patch[-1].counted):
         return None  # a renamed function would look like a new one
     before, after = own(base[-1].counted), own(patch[-1].counted)
     known = set(chain(*(each.functions[Event.INSTRUCTIONS] for each in base), *(each.calls for each in base)))
-    calls = {
-        name: patch[-1].calls.get(name, 0.0)
-        for name, (caller, _) in after.items()
-        if name not in known and name not in was and caller in before
-        if caller in after and after[caller][1] < before[caller][1] and _is_steady(name, patch)
-    }
-    name = max(calls, key=calls.__getitem__, default="")
-    return Cause(Kind.INLINING, name, 0.0, calls[name]) if name and calls[name] else None
+    found = dict[str, float]()
+    for name, (caller, rate) in after.items():
+        if name in known or name in was or not (calls := patch[-1].calls.get(name, 0.0)):
+            continue
+        less = before[caller][1] - after[caller][1] + calls if caller in before and caller in after else 0.0
+        is_cut = less > 0 and rate <= less + _CALLING * calls
+        if _is_steady(name, patch) and (is_cut or name.startswith(_CALLABLES)):
+            found[name] = calls
+    name = max(found, key=found.__getitem__, default="")
+    return Cause(Kind.INLINING, name, 0.0, found[name]) if name else None
+
+
+def _no_longer_packed(
+    found: Mapping[Kind, tuple[float, Cause]], base: Sequence[LoopEvents], patch: Sequence[LoopEvents]
+) -> tuple[float, Cause] | None:
+    """Find out whether more instructions replace those that computed with several values."""
+    if Kind.INSTRUCTIONS not in found:
+        return None
+    cost, more = found[Kind.INSTRUCTIONS]
+    before, after = packed(base[-1].executed), packed(patch[-1].executed)
+    is_lost = after <= before / 2 and more.patch - more.base <= _LANES * (before - after)
+    return (cost, Cause(Kind.VECTORISATION, more.function, before, after)) if is_lost else None
+
+
+def _is_same_code(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bool:
+    """Return whether both sides executed the same instructions equally often, with the same events.
+
+    Other instructions in equal number, such as divisions for multiplications, are no matter of placement.
+    """
+    before, after = base[-1].executed, patch[-1].executed
+    listed = [sum(each.executed.values()) for each in (base[-1], patch[-1])]
+    own_code = [_own_instructions(each) for each in (base[-1], patch[-1])]
+    apart = sum(abs(before.get(text, 0.0) - after.get(text, 0.0)) for text in {*before, *after})
+    parent = sum(weight * _mean(event, base) for event, weight in _WEIGHTS.items())
+    costs = [weight * abs(_mean(event, patch) - _mean(event, base)) for event, weight in _WEIGHTS.items()]
+    is_known = all(0 < _LISTED * own <= seen for own, seen in zip(own_code, listed, strict=True))
+    return is_known and apart <= _EQUAL * listed[0] and sum(costs) <= _EQUAL * parent
+
+
+def _own_instructions(side: LoopEvents) -> float:
+    executed = sum(sum(each.executed.values()) for each in side.code.values())
+    return executed / side.counted.launches[-1][-1].iterations
 
 
 def _is_steady(function: str, side: Sequence[LoopEvents]) -> bool:
