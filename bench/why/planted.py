@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tomllib
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ class Cause:
     """A replacement in one file of the library, and what an explanation must say of it.
 
     An explanation is right if it names one of the functions ``first`` and one of the ``kinds`` first.
-    Both are empty if the replacement makes nothing slower.
+    Both are empty if the replacement makes nothing slower, and one name is empty if no function is to blame.
     """
 
     name: str
@@ -49,11 +48,14 @@ def read(name: str) -> tuple[Cause, ...]:
 
 
 def lay_out(tree: Path, cause: Cause | None = None) -> Path:
-    """Copy the library into ``tree``, with the cause if one is given."""
-    shutil.copytree(HERE / "library", tree, dirs_exist_ok=True)
-    if cause:
-        file = tree / cause.file
-        file.write_text(cause.plant(file.read_text(encoding="utf-8")), encoding="utf-8")
+    """Copy the library into ``tree``, with the cause if one is given; equal files stay as they are."""
+    tree.mkdir(exist_ok=True)
+    for file in (HERE / "library").iterdir():
+        text, to = file.read_text(encoding="utf-8"), tree / file.name
+        if cause and cause.file == file.name:
+            text = cause.plant(text)
+        if not to.exists() or to.read_text(encoding="utf-8") != text:
+            to.write_text(text, encoding="utf-8")
     return tree
 
 

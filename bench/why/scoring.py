@@ -6,6 +6,8 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from service.domain.verdict.comparison.causes import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,9 +30,9 @@ class Said(NamedTuple):
 
 
 def score(cause: Cause, said: Said) -> Score:
-    """Score one explanation; a change without effect is right if nothing is named."""
+    """Score one explanation; a change without effect is right if nothing or only the layout is named."""
     if not cause.first:
-        return Score.RIGHT if said == Said() else Score.WRONG
+        return Score.RIGHT if said.kind in {"", Kind.LAYOUT} else Score.WRONG
     if not said.kind:
         return Score.NOT_EXPLAINED
     is_right = is_named(said.function, cause.first) and said.kind in cause.kinds
@@ -39,7 +41,7 @@ def score(cause: Cause, said: Said) -> Score:
 
 def is_named(function: str, names: Sequence[str]) -> bool:
     """Return whether a demangled function is one of ``names``, whatever its arguments and namespaces are."""
-    before_arguments = re.sub(r"<.*|\(.*", "", function.replace("(anonymous namespace)::", ""))
+    before_arguments = re.sub(r"<.*|\(.*|\[abi:.*", "", function.replace("(anonymous namespace)::", ""))
     return before_arguments.split(" ")[-1].rsplit("::", 1)[-1] in names
 
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +32,14 @@ Word count_bits(const Words& words);
 std::size_t keep_small(const Words& words, Word limit, Words& out);
 Word search(const Words& sorted, const Words& keys);
 Word get_all(const Words& keys, std::size_t capacity);
+void scale_add(const std::vector<float>& from, float factor, std::vector<float>& to);
+Word count_letter(std::string_view text, char letter);
+void darken(std::vector<std::uint8_t>& pixels, std::uint8_t by);
+Word mix_all(const Words& words, Word key);
+void fill_steps();
+Word follow_steps(std::size_t count);
+void hit_cells(const Words& keys);
+void mark_cells(const Words& keys);
+Word weigh(const Words& keys);
 
 }  // namespace lib

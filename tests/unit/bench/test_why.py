@@ -35,7 +35,21 @@ def test_an_explanation_is_right_if_function_and_kind_are(function: str, kind: s
 
 def test_a_change_without_effect_must_name_nothing() -> None:
     assert score(HARMLESS, Said()) is Score.RIGHT
-    assert score(HARMLESS, Said("lib::push(unsigned long)")) is Score.WRONG
+    assert score(HARMLESS, Said("lib::push(unsigned long)", "locks")) is Score.WRONG
+    assert score(HARMLESS, Said("", "layout only")) is Score.RIGHT
+
+
+def test_a_cause_without_a_function_is_right_if_none_is_named() -> None:
+    cause = replace(LOCKED, first=("",), kinds=("layout only",))
+    assert score(cause, Said("", "layout only")) is Score.RIGHT
+    assert score(cause, Said()) is Score.NOT_EXPLAINED
+
+
+def test_equal_files_stay_as_they_are_for_the_build(tmp_path: Path) -> None:
+    cause = read("seen")[0]
+    before = {file.name: file.stat().st_mtime_ns for file in lay_out(tmp_path).iterdir()}
+    after = {file.name: file.stat().st_mtime_ns for file in lay_out(tmp_path, cause).iterdir()}
+    assert {name for name in before if before[name] != after[name]} == {cause.file}
 
 
 def test_changes_without_effect_are_counted_apart() -> None:
