@@ -41,7 +41,10 @@ def score(cause: Cause, said: Said) -> Score:
 
 def is_named(function: str, names: Sequence[str]) -> bool:
     """Return whether a demangled function is one of ``names``, whatever its arguments and namespaces are."""
-    before_arguments = re.sub(r"<.*|\(.*|\[abi:.*", "", function.replace("(anonymous namespace)::", ""))
+    plain = function.replace("(anonymous namespace)::", "")
+    while (shorter := re.sub(r"<[^<>]*>", "", plain)) != plain:
+        plain = shorter
+    before_arguments = re.sub(r"\(.*|\[abi:.*", "", plain)
     return before_arguments.split(" ")[-1].rsplit("::", 1)[-1] in names
 
 

@@ -22,6 +22,7 @@ HARMLESS: Final = replace(LOCKED, first=(), kinds=())
     [
         ("lib::(anonymous namespace)::push(unsigned long)", "locks", Score.RIGHT),
         ("unsigned long lib::pass_through<int>(lib::push)", "locks", Score.RIGHT),
+        ("lib::Queue<std::less<int>>::push[abi:cxx11](unsigned long)", "locks", Score.RIGHT),
         ("lib::push_back(unsigned long)", "locks", Score.WRONG),
         ("std::vector<lib::push>::pop(int)", "locks", Score.WRONG),
         ("lib::push(unsigned long)", "instructions", Score.WRONG),
