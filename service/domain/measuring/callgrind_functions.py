@@ -13,16 +13,16 @@ from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 LOOP_ENDS: Final = b"desc: Trigger: --dump-before="  # parts without it are no timed loop
 MOST: Final = 30  # functions of a loop that are kept
-_STANDARD: Final = ("std::", "__gnu_cxx::")
 MOST_BYTES: Final = 4000  # of a loop's functions as JSON: a record has them of each benchmark and side
 _NAMED: Final = re.compile(rb"^c?(fn|ob)=\(([0-9]{1,9})\) (.+)$", re.MULTILINE)
 _PLACE: Final = re.compile(rb"(fn|ob|cfn|cob)=\(([0-9]{1,9})\)")
 _POSITION: Final = rb"(0x[0-9a-f]{1,16}|[+-]?[0-9]{1,9}|\*)"
 _COST: Final = re.compile(_POSITION + rb"(?: ([0-9]{1,18}(?: [0-9]{1,18}){0,15}))?")
+_STANDARD: Final = ("std::", "__gnu_cxx::")
 _BY_ADDRESS: Final = b"\npositions: instr\n"
 _CALLS: Final = re.compile(rb"calls=([0-9]{1,18}) ")
 _DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
@@ -50,7 +50,7 @@ class Code(NamedTuple):
     """Executions of a function's instructions, by their address in the file at ``path``."""
 
     path: str
-    executed: Mapping[int, int]
+    executed: Counter[int]
 
 
 class Divided(NamedTuple):
@@ -106,11 +106,12 @@ class _Loop:
 
     def code(self) -> dict[str, Code]:
         """Return the executed instructions of the program's functions."""
-        found = {}
-        for number, executed in self.executed.items():
-            if number not in self.libraries:
-                path = self.paths[self.objects[number]].decode("utf-8", "replace")
-                found[self.names[number]] = Code(path, executed)
+        found = dict[str, Code]()
+        for number in self.executed.keys() - self.libraries:
+            path = self.paths[self.objects[number]].decode("utf-8", "replace")
+            known = found.get(self.names[number], Code(path, Counter()))
+            if known.path == path:  # overloads, and parts that compilers split off
+                found[self.names[number]] = Code(path, known.executed + self.executed[number])
         return found
 
 

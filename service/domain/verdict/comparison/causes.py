@@ -71,7 +71,7 @@ _EVENTS: Final = MappingProxyType(
     }
 )
 _CALL: Final = 10.0  # of a function that was inlined
-_CALLING: Final = 20.0  # most instructions of such a call; a function with more does something else
+_CALLING: Final = 10.0  # most instructions of such a call; a function with more does something else
 _CALLABLES: Final = ("std::_Function_handler<", "std::__1::__function::__func<")
 _LANES: Final = 100.0  # most instructions that replace one of lost vectorisation; a vector has 64 values
 _EQUAL: Final = 0.001

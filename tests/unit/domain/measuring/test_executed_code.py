@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from service.domain.measuring.callgrind_events import LoopEvents, loop_events
-from service.domain.measuring.callgrind_functions import Code
+from service.domain.measuring.callgrind_functions import Code, by_function
 from service.domain.measuring.executed_code import executed, packed, places
 from service.domain.values.errors import BadResults
 
@@ -24,7 +25,7 @@ def recorded(name: str) -> LoopEvents:
 def listed(*lines: str, count: int = ITERATIONS) -> dict[str, float]:
     """Read a listing whose instructions were executed ``count`` times each."""
     text = "".join(f"    {16 + at:x}:\t{line}\n" for at, line in enumerate(lines))
-    code = {"f": Code("/build/toy", dict.fromkeys(range(16, 16 + len(lines)), count))}
+    code = {"f": Code("/build/toy", Counter(dict.fromkeys(range(16, 16 + len(lines)), count)))}
     return executed(code, HEADER + text.encode(), ITERATIONS)
 
 
@@ -78,11 +79,11 @@ def test_packed_instructions_compute_with_several_values(text: str, *, is_packed
 
 def test_the_hottest_functions_are_listed_from_their_first_to_their_last_instruction() -> None:
     code = {
-        "hot": Code("/build/toy", {4096: 500, 4099: 500}),
-        "warm": Code("/build/lib.so", {64: 20}),
-        "cold": Code("/build/toy", {32: 1}),
-        "scattered": Code("/build/toy", {0: 100, 1 << 20: 100}),
-        "unnamed": Code("???", {16: 100}),
+        "hot": Code("/build/toy", Counter({4096: 500, 4099: 500})),
+        "warm": Code("/build/lib.so", Counter({64: 20})),
+        "cold": Code("/build/toy", Counter({32: 1})),
+        "scattered": Code("/build/toy", Counter({0: 100, 1 << 20: 100})),
+        "unnamed": Code("???", Counter({16: 100})),
     }
     assert places(code) == ("/build/toy", "4096", "4100", "/build/lib.so", "64", "65")
     assert places({}) == ()
@@ -92,8 +93,17 @@ def test_dumps_without_addresses_have_no_code() -> None:
     assert recorded("base").code == {}
 
 
+def test_overloads_are_one_function() -> None:
+    lines = ("ob=(1) /build/b", "fn=(1) f(int)", "0x10 100", "+4 20", "fn=(2) f(long)", "0x20 80")
+    text = "\n".join(
+        ("desc: Trigger: --dump-before=x", "positions: instr", "events: Ir", *lines, "totals: 200", "")
+    )
+    divided = by_function(f"# callgrind format\npart: 1\n{text}".encode(), [(0,)], [])
+    assert divided.code == {"f": Code("/build/b", Counter({16: 100, 20: 20, 32: 80}))}
+
+
 def test_an_address_in_another_file_is_another_instruction() -> None:
-    code = {"f": Code("/build/other", {16: 10})}
+    code = {"f": Code("/build/other", Counter({16: 10}))}
     assert executed(code, HEADER + b"    10:\tret\n", ITERATIONS) == {}
 
 
@@ -101,7 +111,7 @@ def test_an_address_in_another_file_is_another_instruction() -> None:
     "listing", [b"", b"\x00\xff\n" * 9, b"    zz:\tret\n", HEADER + b"    " + b"f" * 40 + b":\tret\n"]
 )
 def test_other_text_lists_nothing(listing: bytes) -> None:
-    assert executed({"f": Code("/build/toy", {16: 10})}, listing, ITERATIONS) == {}
+    assert executed({"f": Code("/build/toy", Counter({16: 10}))}, listing, ITERATIONS) == {}
 
 
 def test_an_overlong_listing_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def loop(functions: dict[str, tuple[float, str]] | None = None, **events: float)
 
 def placed(listed: dict[str, float], all_of_it: int = 1000, **events: float) -> LoopEvents:
     """A loop whose program executed ``all_of_it`` instructions itself, and these of the hottest functions."""
-    code = {"work": Code("/build/b", {16: all_of_it})}
+    code = {"work": Code("/build/b", Counter({16: all_of_it}))}
     return replace(loop({"work": (BASE_RATE, "")}, **events), code=code, executed=listed)
 
 
