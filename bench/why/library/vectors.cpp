@@ -1,7 +1,7 @@
 #include "library.h"
 
 namespace lib {
-namespace {
+// Not in a namespace without a name: compilers leave out what nobody could read or write.
 struct alignas(64) Cell {
     Word next;
     Word hits;
@@ -10,7 +10,6 @@ std::array<Cell, 256> steps;
 std::array<Cell, 256> cells;
 std::array<Cell, 128> marks;
 std::array<Cell, 256> weights;
-}  // namespace
 
 void scale_add(const std::vector<float>& from, float factor, std::vector<float>& to) {
     for (std::size_t k = 0; k < from.size(); ++k) {

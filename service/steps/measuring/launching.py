@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 _STATISTICS: Final = 16
 _SPARE_BENCHMARKS: Final = 100
 _PAD: Final = "BENCHGATE_PAD"
+_LISTING_SECONDS: Final = 10.0  # of objdump, which reads the symbols of the whole program
 
 
 class SideFailed(BenchgateError):
@@ -234,7 +235,7 @@ class Launcher:
         found = loop_events(output.file, output.log, own)
         if not (arguments := places(found.code)):
             return found
-        limits = Limits(seconds, file_bytes=RESULT_BYTES)
+        limits = Limits(min(seconds, _LISTING_SECONDS), file_bytes=RESULT_BYTES)
         listing = Invocation(f'{{ {LISTING}; }} >"{OUT}/listing"', arguments, limits, file="listing")
         with suppress(SideFailed, BadResults):  # the counts are as good without it, or without objdump
             text = self.run_tool(suite, side, listing)
