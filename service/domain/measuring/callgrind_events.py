@@ -70,7 +70,8 @@ class LoopEvents:
 
     ``functions`` divides each event among the functions of the program, ``calls`` are those of each of them
     by others, and ``counted`` are the instructions, as other launches have them. ``code`` says where
-    the executed instructions are, ``executed`` which ones the hottest functions executed, if that is known. ``dumps`` are Callgrind's.
+    the executed instructions are, ``executed`` which ones the hottest functions executed, if that is known.
+    ``dumps`` are Callgrind's.
     """
 
     rates: Mapping[Event, float]

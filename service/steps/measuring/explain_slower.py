@@ -50,10 +50,10 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
     slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
     slower.sort(key=lambda row: -row.worsening)
-    slowdowns: dict[tuple[str, str], float] = {}
+    worst: dict[tuple[str, str], Comparison] = {}
     for row in slower:
-        slowdowns.setdefault((row.row.suite, row.row.benchmark), row.worsening)
-    chosen = tuple(slowdowns)[:MOST_EXPLAINED]
+        worst.setdefault((row.row.suite, row.row.benchmark), row)
+    chosen = tuple(worst.values())[:MOST_EXPLAINED]
     if not chosen:
         return ()
     found = list[Explanation]()
@@ -66,15 +66,15 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
                 for side, each in sides.items()
             }
             launcher = Launcher(session, trees, tuple(listings))
-            for number, (suite, name) in enumerate(chosen):
+            for number, row in enumerate(chosen):
                 session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
-                found.append(_explain(launcher, suite, name, slowdowns[suite, name], end))
-            for number, (suite, name) in enumerate(chosen):
+                found.append(_explain(launcher, row, end))
+            for number, row in enumerate(chosen):
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
-                found[number] = _attribute(launcher, found[number], slowdowns[suite, name], end)
+                found[number] = _attribute(launcher, found[number], row.worsening, end)
     except (CommandFailed, NotFound, OutOfTime) as error:
-        found += [Explanation(suite, name, obstacle=str(error)) for suite, name in chosen[len(found) :]]
-    return tuple(replace(each, slowdown=slowdowns[each.suite, each.benchmark]) for each in found)
+        found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
+    return tuple(found)
 
 
 def _attribute(launcher: Launcher, found: Explanation, slowdown: float, end: float) -> Explanation:
@@ -105,25 +105,28 @@ def _is_explained(row: Comparison, *, is_asked: bool) -> bool:
     return is_wanted and row.row.metric.is_speed
 
 
-def _explain(launcher: Launcher, suite: str, name: str, slowdown: float, end: float) -> Explanation:
-    clock = launcher.session.host.clock
+def _explain(launcher: Launcher, row: Comparison, end: float) -> Explanation:
+    clock, suite, name = launcher.session.host.clock, row.row.suite, row.row.benchmark
     if threads_of(name) > 1:
-        return Explanation(suite, name, obstacle=SEVERAL_THREADS)
+        return _explained(row, obstacle=SEVERAL_THREADS)
     sides: list[list[LoopEvents]] = []
     try:
         for side in (Side.BASE, Side.PATCH):
             launches = []
             for _ in range(LAUNCHES):
                 if (left := end - clock()) <= 0:
-                    return Explanation(suite, name, obstacle=NOT_REACHED)
+                    return _explained(row, obstacle=NOT_REACHED)
                 launches.append(launcher.count_events(launcher.suites[suite], side, name, left))
             sides.append(launches)
     except SideFailed as error:
-        return Explanation(
-            suite, name, obstacle=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}"
-        )
+        return _explained(row, obstacle=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}")
     except BadResults as error:
-        return Explanation(suite, name, obstacle=str(error))
-    found = Explanation(suite, name, causes=causes(sides[0], sides[1], slowdown))
+        return _explained(row, obstacle=str(error))
+    slowdown = row.worsening if row.verdict is Verdict.SLOWER else None
+    found = replace(_explained(row), causes=causes(sides[0], sides[1], slowdown))
     left = end - clock()
     return disassembled(launcher, launcher.suites[suite], found, sides, left) if left > 0 else found
+
+
+def _explained(row: Comparison, *, obstacle: str = "") -> Explanation:
+    return Explanation(row.row.suite, row.row.benchmark, row.worsening, obstacle=obstacle)

@@ -271,14 +271,6 @@ class Launcher:
         naming = Invocation(NAMING, naming_arguments(profiles), limits, file=NAMES)
         return named(profiles, self.run_tool(suite, side, naming))
 
-    def run_tool(self, suite: Suite, side: Side, invocation: Invocation) -> bytes:
-        """Run another program beside a side's in the sandbox; return its file.
-
-        Raises:
-            SideFailed: it did not end well, or left no file.
-        """
-        return self._run(suite, side, invocation, cpus_for(self.session.host, suite, ())).file
-
     def _count(
         self, suite: Suite, side: Side, benchmark: str, seconds: float, *, has_events: bool = False
     ) -> tuple[Output, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from itertools import chain
 from statistics import fmean
@@ -86,14 +87,16 @@ _PART: Final = 1 / 3  # of the largest growth
 _NEGLIGIBLE: Final = 0.01  # of what an iteration of the parent costs by these weights
 
 
-def causes(base: Sequence[LoopEvents], patch: Sequence[LoopEvents], slowdown: float) -> tuple[Cause, ...]:
+def causes(
+    base: Sequence[LoopEvents], patch: Sequence[LoopEvents], slowdown: float | None
+) -> tuple[Cause, ...]:
     """Name the kinds of events that grew for sure and plausibly explain a slow-down, the preferred first.
 
     Args:
         base: the launches of the parent, two at least.
         patch: those of the patch.
         slowdown: the measured one (0.12: 12 % slower). Growth that can explain only a small part of it, or
-            would have cost far more, is left out.
+            would have cost far more, is left out. None: the benchmark is not slower, and all growth counts.
     """
     was = renamed(base[-1].counted, patch[-1].counted)
     found: dict[Kind, tuple[float, Cause]] = {}
@@ -111,10 +114,11 @@ def causes(base: Sequence[LoopEvents], patch: Sequence[LoopEvents], slowdown: fl
         del found[Kind.INSTRUCTIONS]
     parent = sum(weight * _mean(event, base) for event, weight in _WEIGHTS.items())
     largest = max((cost for cost, _ in found.values()), default=0.0)
-    least = max(_PART * largest, _NEGLIGIBLE * parent, _LEAST * slowdown * parent)
-    most = _MOST * slowdown * parent
+    least, most = max(_PART * largest, _NEGLIGIBLE * parent), math.inf
+    if slowdown is not None:
+        least, most = max(least, _LEAST * slowdown * parent), _MOST * slowdown * parent
     shown = tuple(found[kind][1] for kind in Kind if kind in found and least <= found[kind][0] <= most)
-    if not shown and slowdown > 0 and _is_same_code(base, patch):
+    if not shown and slowdown and _is_same_code(base, patch):
         return (Cause(Kind.LAYOUT, "", 0.0, 0.0),)
     return shown
 
