@@ -52,12 +52,16 @@ class Assembly(NamedTuple):
     lines: tuple[Line, ...] = ()
 
     @property
-    def grown_line(self) -> str:
-        """The line that grew most, as ``path:line``; empty if it is not known or has little of the growth."""
+    def grown(self) -> Line | None:
+        """The line that grew most; None if it is not known or has little of the growth."""
         growth = sum(each.patch - each.base for each in self.lines)
         first = next(iter(self.lines), Line("", 0, 0.0, 0.0))
-        is_much = bool(first.path) and first.patch - first.base > max(0.0, _PART * growth)
-        return f"{first.path}:{first.line}" if is_much else ""
+        return first if first.path and first.patch - first.base > max(0.0, _PART * growth) else None
+
+    @property
+    def grown_line(self) -> str:
+        """The line that grew most, as ``path:line``; may be empty."""
+        return f"{self.grown.path}:{self.grown.line}" if self.grown else ""
 
 
 class SideCode(NamedTuple):

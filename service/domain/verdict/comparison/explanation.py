@@ -7,6 +7,7 @@ import json
 import math
 import zlib
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from service.domain.measuring.disassembly import repository_path
@@ -23,8 +24,10 @@ MOST_STACKS: Final = 10_000  # of a benchmark
 MOST_FRAMES: Final = 128  # of a stack
 LONGEST_TEXT: Final = 500  # characters of a name or an obstacle
 MOST_PACKED: Final = 1 << 20  # bytes of a build's explanations, compressed
-_MOST_JSON: Final = 16 << 20  # bytes of them; each view of a page reads them
+_MOST_JSON: Final = 16 << 20  # bytes of the stacks and instructions; each view of a page reads them
+_MOST_BRIEF: Final = 4 << 20  # bytes of all else; 20 explanations of the longest names have 1 MiB
 _LAST_LINE: Final = 10**9
+_HALF: Final = 0.5  # of the slow-down
 
 
 class Part(NamedTuple):
@@ -62,6 +65,7 @@ class Explanation:
         stacks: where the time goes on both sides.
         assembly: the code of the function that grew most, if it could be disassembled.
         obstacle: why it is not explained, or not completely.
+        touched: path and line that grew most, if the job wants a comment there and the patch set touches it.
     """
 
     suite: str
@@ -73,6 +77,24 @@ class Explanation:
     stacks: tuple[Stack, ...] = ()
     obstacle: str = ""
     assembly: Assembly | None = None
+    touched: tuple[str, int] | None = None
+
+    @property
+    def main_line(self) -> tuple[str, int] | None:
+        """Path and line that grew most in the function with more than half of the slow-down, or None.
+
+        Without samples, all causes must be in that function.
+        """
+        if self.assembly is None or self.assembly.grown is None or not self.causes:
+            return None
+        # The disassembled function, or the one that is no longer inlined into it.
+        shown = {self.assembly.function, self.causes[0].function}
+        if self.parts:
+            first = self.parts[0]
+            is_main = first.growth > _HALF * self.sampled > 0 and first.function in shown
+        else:
+            is_main = {each.function for each in self.causes} <= shown
+        return (self.assembly.grown.path, self.assembly.grown.line) if is_main else None
 
     @property
     def rest(self) -> float:
@@ -82,7 +104,7 @@ class Explanation:
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON, without the stacks and instructions, which are large."""
         found = asdict(self)
-        del found["stacks"], found["assembly"]
+        del found["stacks"], found["assembly"], found["touched"]
         parts, causes = ([each._asdict() for each in rows] for rows in (self.parts, self.causes))
         code = self.assembly
         lines = (
@@ -90,7 +112,8 @@ class Explanation:
             if code
             else {}
         )
-        return {**found, "parts": parts, "causes": causes, **lines}
+        touched = {"touched": list(self.touched)} if self.touched else {}
+        return {**found, "parts": parts, "causes": causes, **lines, **touched}
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Explanation:
@@ -109,7 +132,8 @@ class Explanation:
                 parts=tuple(map(_part, found.get("parts", ())[:MOST_PARTS])),
                 stacks=tuple(map(_stack, found.get("stacks", ())[:MOST_STACKS])),
                 obstacle=_text(found.get("obstacle", "")),
-                assembly=_assembly(code) if (code := found.get("assembly")) else None,
+                assembly=_assembly(code, found.get("rows")) if (code := found.get("assembly")) else None,
+                touched=_place(*place) if (place := found.get("touched")) else None,
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise BadResults(f"the explanation cannot be read: {error!r}") from None
@@ -118,23 +142,23 @@ class Explanation:
 def pack(found: Sequence[Explanation]) -> bytes:
     """Write explanations as compressed JSON of at most ``MOST_PACKED`` bytes.
 
-    The largest lists of stacks, then those of instructions, are left out if it would be longer.
+    The stacks and instructions follow all else, in a gzip member of their own, because decisions need none of
+    them. The largest lists of stacks, then those of instructions, are left out if it would be longer.
     """
-    rows, codes = [], []
-    for each in found[:MOST_EXPLAINED]:
-        row = {**each.to_mapping(), "stacks": [list(stack) for stack in each.stacks[:MOST_STACKS]]}
-        rows.append(row)
-        if each.assembly:
-            row["assembly"]["rows"] = [list(code) for code in each.assembly.rows[:MOST_ROWS]]
-            codes.append(row["assembly"])
-    packed = _packed(rows)
-    large = [(each, name) for name, of in (("stacks", rows), ("rows", codes)) for each in of]
-    for row, name in sorted(large, key=lambda each: (each[1] == "rows", -len(each[0][each[1]]))):
-        if len(packed) <= MOST_PACKED:
+    found = found[:MOST_EXPLAINED]
+    brief = _packed([each.to_mapping() for each in found])
+    large = list[dict[str, list[Any]]]()
+    for each in found:
+        codes = each.assembly.rows[:MOST_ROWS] if each.assembly else ()
+        large.append({"stacks": list(each.stacks[:MOST_STACKS]), "rows": list(codes)})
+    packed = _packed(large)
+    lists = [(each, name) for name in ("stacks", "rows") for each in large]
+    for row, name in sorted(lists, key=lambda each: (each[1] == "rows", -len(each[0][each[1]]))):
+        if len(brief) + len(packed) <= MOST_PACKED:
             break
         row[name] = []
-        packed = _packed(rows)
-    return packed
+        packed = _packed(large)
+    return brief + packed
 
 
 def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]:
@@ -148,28 +172,45 @@ def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]
     Raises:
         BadResults: it is too large, or something else.
     """
+    rows, rest = _read(data, _MOST_JSON)
+    large = _read(rest, _MOST_JSON)[0] if rest else []  # a previous version wrote all into one member
+    nothing = dict[str, Any]()
+    whole = [{**row, **lists} for row, lists in zip_longest(rows, large, fillvalue=nothing)]
+    wanted = (row if stacks_of in {None, at} else {**row, "stacks": ()} for at, row in enumerate(whole, 1))
+    return tuple(map(Explanation.from_mapping, wanted))
+
+
+def unpack_brief(data: bytes) -> tuple[Explanation, ...]:
+    """Read what :func:`pack` wrote without stacks and instructions, in a fraction of the time.
+
+    Raises:
+        BadResults: it is too large, or something else.
+    """
+    rows, _ = _read(data, _MOST_BRIEF)
+    return tuple(Explanation.from_mapping({**row, "stacks": (), "rows": ()}) for row in rows)
+
+
+def _read(data: bytes, most: int) -> tuple[list[dict[str, Any]], bytes]:
+    """Read the mappings in the first gzip member, and return also the bytes after it."""
     reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
     if len(data) > MOST_PACKED:
         raise BadResults("the explanations cannot be read: they are too large")
     try:
-        text = reader.decompress(data, _MOST_JSON)
+        text = reader.decompress(data, most)
         rows = json.loads(text)[:MOST_EXPLAINED] if reader.eof else None
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
         raise BadResults(f"the explanations cannot be read: {error!r}") from None
     if rows is None:
         raise BadResults("the explanations cannot be read: they are incomplete or too large")
-    wanted = (row if stacks_of in {None, at} else _without_stacks(row) for at, row in enumerate(rows, 1))
-    return tuple(map(Explanation.from_mapping, wanted))
+    if not all(isinstance(row, dict) for row in rows):
+        raise BadResults("the explanations cannot be read: they are something else")
+    return rows, reader.unused_data
 
 
 def _packed(rows: Sequence[Mapping[str, Any]]) -> bytes:
     text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     data = text.encode("utf-8", "replace")
     return gzip.compress(data, mtime=0) if len(data) <= _MOST_JSON else data  # which is too large
-
-
-def _without_stacks(row: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    return {**row, "stacks": ()} if isinstance(row, dict) else row
 
 
 def _cause(found: Mapping[str, Any]) -> Cause:
@@ -186,8 +227,8 @@ def _stack(found: Sequence[Any]) -> Stack:
     return Stack(tuple(map(_text, frames[:MOST_FRAMES])), _number(base), _number(patch))
 
 
-def _assembly(found: Mapping[str, Any]) -> Assembly:
-    rows = tuple(map(_code, found.get("rows", ())[:MOST_ROWS]))
+def _assembly(found: Mapping[str, Any], codes: Sequence[Any] | None) -> Assembly:
+    rows = tuple(map(_code, (found.get("rows", ()) if codes is None else codes)[:MOST_ROWS]))
     lines = tuple(map(_line, found.get("lines", ())[:MOST_LINES]))
     return Assembly(_text(found["function"]), rows, lines)
 

@@ -18,6 +18,7 @@ from service.domain.verdict.comparison.explanation import (
     Stack,
     pack,
     unpack,
+    unpack_brief,
 )
 
 WHOLE = Explanation(
@@ -49,6 +50,47 @@ def test_read_back_as_written() -> None:
     assert Explanation.from_mapping(json.loads(json.dumps(WHOLE.to_mapping()))) == LINES
     counted = {"suite": "s", "benchmark": "b", "causes": [], "obstacle": ""}
     assert Explanation.from_mapping(counted) == Explanation("s", "b")  # as a previous version wrote it
+
+
+def test_a_decision_reads_all_but_stacks_and_instructions() -> None:
+    found = [replace(WHOLE, touched=("src/hash.cpp", 11)), WHOLE]
+    brief = (replace(LINES, touched=("src/hash.cpp", 11)), LINES)
+    assert unpack_brief(pack(found)) == brief
+    assert unpack_brief(pack(found)[:-9]) == brief, "it does not reach what is damaged"
+
+
+def test_what_a_previous_version_packed_is_read() -> None:
+    row = {**LINES.to_mapping(), "stacks": WHOLE.stacks}
+    row["assembly"]["rows"] = WHOLE.assembly.rows  # type: ignore[union-attr]
+    packed = gzip.compress(json.dumps([row]).encode())
+    assert unpack(packed) == (WHOLE,)
+    assert unpack(packed, stacks_of=0) == (replace(WHOLE, stacks=()),)
+    assert unpack_brief(packed) == (LINES,)
+
+
+BRANCHES = WHOLE.causes[0]
+LINE = ("src/hash.cpp", 11)
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (WHOLE, LINE),
+        (replace(WHOLE, parts=(Part("HashTable::find", 0.05, 0.04, 0.06),)), None),
+        (replace(WHOLE, parts=(Part("main", 0.1, 0.09, 0.11),)), None),
+        (replace(WHOLE, parts=()), LINE),
+        (replace(WHOLE, parts=(), causes=(BRANCHES, BRANCHES._replace(function="main"))), None),
+        (replace(WHOLE, parts=(), causes=(Cause(Kind.INLINING, "mix", 0.0, 3.0),)), LINE),
+        (replace(WHOLE, causes=()), None),
+        (replace(WHOLE, assembly=None), None),
+        (replace(WHOLE, assembly=Assembly("HashTable::find")), None),
+    ],
+    ids=range(9),
+)
+def test_the_main_line_is_in_the_function_with_most_of_the_slow_down(
+    found: Explanation, line: tuple[str, int] | None
+) -> None:
+    assert found.main_line == line
 
 
 def test_stacks_that_need_too_much_room_are_left_out() -> None:
@@ -103,25 +145,30 @@ def test_another_assembly_is_refused(assembly: object) -> None:
         Explanation.from_mapping({"suite": "s", "benchmark": "b", "assembly": assembly or [0]})
 
 
+BRIEF = json.dumps([LINES.to_mapping() | {"stacks": []}], separators=(",", ":")).encode()
+
+
 @pytest.mark.parametrize(
     "data",
     [
         b"",
         b"no gzip",
-        pack([WHOLE])[:-9],
+        pack([WHOLE])[:99],
         gzip.compress(b"{}"),
         gzip.compress(b"[1]"),
         gzip.compress(b"[" * 100_000),
         gzip.compress(b" " * (65 << 20)),
         gzip.compress(json.dumps([{"suite": "s"}]).encode()),
-        gzip.compress(gzip.decompress(pack([WHOLE])).replace(b"0.123", b"NaN")),
-        gzip.compress(gzip.decompress(pack([WHOLE])).replace(b'"branch misses"', b'"magic"')),
+        gzip.compress(BRIEF.replace(b"0.123", b"NaN")),
+        gzip.compress(BRIEF.replace(b'"branch misses"', b'"magic"')),
+        gzip.compress(BRIEF.replace(b'"stacks"', b'"touched":["src/hash.cpp"],"stacks"')),
     ],
-    ids=range(10),  # some have the time in them
+    ids=range(11),  # some have the time in them
 )
 def test_anything_else_is_refused(data: bytes) -> None:
-    with pytest.raises(BadResults, match="cannot be read"):
-        unpack(data)
+    for read in (unpack, unpack_brief):
+        with pytest.raises(BadResults, match="cannot be read"):
+            read(data)
 
 
 def test_stacks_that_take_too_long_to_read_are_left_out() -> None:
