@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from service.domain.building.findings import finding_at
 from service.domain.measuring.function_names import shown_name
 from service.domain.values.text import both_ends, literal, plain, shortened
 from service.domain.verdict.comparison.causes import Kind
@@ -12,6 +13,7 @@ from service.domain.verdict.comparison.causes import Kind
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from service.domain.building.findings import Finding
     from service.domain.verdict.comparison.causes import Cause
     from service.domain.verdict.comparison.explanation import Explanation, Part
 
@@ -76,6 +78,25 @@ def causes_told(found: Iterable[Explanation], blamed: Collection[str]) -> tuple[
     known = [replace(e, obstacle="") for e in found if (e.causes or e.parts) and e.benchmark in blamed]
     more = (f"and {len(known) - _TOLD} more, on the page of the build",) if len(known) > _TOLD else ()
     return (*map(explanation, known[:_TOLD]), *more)
+
+
+def causes_on_lines(found: Iterable[Explanation]) -> tuple[Finding, ...]:
+    """Write what to comment on the lines that the patch set touched, once for each line.
+
+    A text has neither numbers nor benchmarks, which the message names, so that it is equal on each patch set.
+    """
+    first: dict[tuple[str, int], Finding | None] = {}
+    for each in found:
+        if each.touched and each.causes:
+            first.setdefault(each.touched, finding_at(*each.touched, _here(each.causes[0])))
+    return tuple(filter(None, first.values()))
+
+
+def _here(found: Cause) -> str:
+    if found.kind is Kind.INLINING:
+        return f"a benchmark is slower: {_function(found)} is no longer inlined here"
+    more = found.kind if found.kind is Kind.VECTORISATION else f"more {found.kind}"
+    return f"a benchmark is slower: {more} here, in {_function(found)}"
 
 
 def are_told(lines: Collection[str], message: str) -> bool:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from service.domain.building.findings import Finding
 from service.domain.verdict.comparison.causes import Cause, Kind
 from service.domain.verdict.comparison.explanation import Explanation
-from service.domain.wording.counted_causes import are_told, causes_told, why_slower
+from service.domain.wording.counted_causes import are_told, causes_on_lines, causes_told, why_slower
 
 LOCKS = Cause(Kind.LOCKS, "Cache::get", 1.0, 2.0)
 BLAMED = [f"BM_{name}" for name in "abcde"]
@@ -36,3 +39,17 @@ def test_a_message_has_a_header_the_lines_and_a_link_at_last() -> None:
     ]
     assert are_told(lines, message)
     assert not are_told(lines, message.replace(first, ""))
+
+
+def test_a_comment_on_a_line_says_what_grew_there_without_numbers_and_once() -> None:
+    inlined, vectors = (Cause(kind, "mix", 0.0, 3.0) for kind in (Kind.INLINING, Kind.VECTORISATION))
+    one, other, *rest = explained("BM_a", "BM_b", "BM_c", "BM_d", "BM_e")
+    found = [replace(each, touched=("src/cache.cpp", 7)) for each in (one, other)]
+    found.append(replace(rest[0], touched=("src/mix.cpp", 8), causes=(inlined,)))
+    found.append(replace(rest[1], touched=("src/mix.cpp", 9), causes=(vectors,)))
+    found += [replace(rest[2], touched=("", 7)), rest[2]]
+    assert causes_on_lines(found) == (
+        Finding("src/cache.cpp", 7, "a benchmark is slower: more locks here, in Cache::get"),
+        Finding("src/mix.cpp", 8, "a benchmark is slower: mix is no longer inlined here"),
+        Finding("src/mix.cpp", 9, "a benchmark is slower: lost vectorisation here, in mix"),
+    )
