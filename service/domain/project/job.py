@@ -49,6 +49,7 @@ PathOwners = Annotated[
     dict[_Pattern, tuple[_Address, ...]],
     about("e-mail addresses by pattern of files, as in `paths`: whom to tell if a slower commit changed one"),
 ]
+LINE_COMMENTS: Final = "true: comment on the touched line that made a benchmark slower, if one is known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Job:
         voting: whether its result counts.
         owners: whom Benchgate tells when a merged commit makes benchmarks slower.
         path_owners: whom it also tells, by patterns of the files that the commit changed.
+        line_comments: whether Benchgate comments on the touched line that made a benchmark slower.
         source: the job as written, which is stored with each build.
         problem: why this version cannot run the job, with line and key; empty if it can.
     """
@@ -78,6 +80,7 @@ class Job:
     voting: Annotated[bool, about("false: run and shown, without weight in the vote")] = True
     owners: Owners = field(default_factory=dict, hash=False)
     path_owners: PathOwners = field(default_factory=dict, hash=False)
+    line_comments: Annotated[bool, about(LINE_COMMENTS)] = False
     source: dict[str, Any] = field(default_factory=dict)
     problem: str = field(default="", compare=False)
 
@@ -106,7 +109,7 @@ class Job:
     @property
     def config_hash(self) -> str:
         """A digest of the configuration; results are reused only for an equal one."""
-        told = {"owners", "path_owners"}  # they decide no result
+        told = {"owners", "path_owners", "line_comments"}  # they decide no result
         source = {key: value for key, value in self.source.items() if key not in told}
         return digest_of({"job": self.name, "config": source})
 

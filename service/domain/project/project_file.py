@@ -193,8 +193,8 @@ def job_keys(kind: JobKind, *, compares: bool = True) -> Mapping[str, Key]:
         policy = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
         keys["policy"] = keys["policy"]._replace(hint=policy)
     pool = () if own.is_external else ("pool",)
-    owners = ("owners", "path_owners") if own.work is Work.BENCHMARKS else ()
-    names = ("kind", *pool, "paths", *keys_of(own), "policy", "voting", *owners)
+    told = ("owners", "path_owners", "line_comments") if own.work is Work.BENCHMARKS else ()
+    names = ("kind", *pool, "paths", *keys_of(own), "policy", "voting", *told)
     return {name: keys[name] for name in names}
 
 

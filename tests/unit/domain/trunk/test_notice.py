@@ -67,7 +67,7 @@ def test_a_pattern_of_files_that_cannot_be_read_is_refused() -> None:
 
 
 def test_owners_decide_no_result() -> None:
-    told = {"owners": OWNERS, "path_owners": {"*.cc": ["ann@example.com"]}}
+    told = {"owners": OWNERS, "path_owners": {"*.cc": ["ann@example.com"]}, "line_comments": True}
     plain, owned = parse_job("perf", CONFIG), parse_job("perf", {**CONFIG, **told})
     assert owned.config_hash == plain.config_hash
 
