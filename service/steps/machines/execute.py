@@ -27,15 +27,14 @@ from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashe
 from service.steps.building.build_log import BuildLog
 from service.steps.building.session import BuildSession
 from service.steps.machines.explain_reported import report_and_explain
+from service.steps.machines.place_findings import own_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from service.domain.building.findings import Finding
     from service.ports.building import Progress
     from service.ports.machines import Claimed
-    from service.ports.sources import Source
     from service.steps.building.session import BuildHost
 
 _LOG: Final = structlog.get_logger(__name__)
@@ -86,7 +85,7 @@ def execute_build(
             log.write(spec.workspace.described().encode())
         working.append(session)
         report = host.runners[spec.job.kind](session)
-        return replace(report, findings=_own_findings(spec, host.source, report.findings))
+        return replace(report, findings=own_findings(spec, host.source, report.findings))
 
     try:
         with ExitStack() as stack:  # the log is read to the end
@@ -108,20 +107,6 @@ def _report(claimed: Claimed, report: MachineReport, working: Sequence[BuildSess
             report_and_explain(session, report, session.host.explain)
             return
     claimed.complete(report.to_mapping())
-
-
-def _own_findings(spec: BuildSpec, source: Source, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Choose the findings that a comment on the change can place: in its repository, on lines of its files.
-
-    A merge with the branch moves the lines of a file that both have changed.
-    """
-    if spec.workspace is not None:
-        placed = ((each, spec.workspace.own_path(each.path)) for each in findings)
-        findings = tuple(replace(each, path=path) for each, path in placed if path)
-    if not findings or spec.patch.merge is None:
-        return tuple(findings)
-    moved = frozenset(source.changed_paths(spec.project, spec.patch.pushed, spec.patch.commit))
-    return tuple(each for each in findings if each.path not in moved)
 
 
 def _dependencies(session: BuildSession) -> Path | None:

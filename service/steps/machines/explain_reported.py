@@ -9,6 +9,7 @@ import structlog
 
 from service.domain.verdict.comparison.explanation import pack
 from service.steps.building.build_log import BuildLog
+from service.steps.machines.place_findings import with_touched_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +41,7 @@ def report_and_explain(
     claimed.report(report.to_mapping(), timed.watch)
     try:
         if found := explain(timed):
-            packed = pack(found)
+            packed = pack(with_touched_lines(timed.spec, host.source, found))
             claimed.explain(packed)
             seconds = round(host.clock() - begun, 3)
             _LOG.info("build.explained", rows=len(found), bytes=len(packed), seconds=seconds)
