@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 
@@ -17,8 +17,8 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import BuildName, RunKind
-from service.domain.verdict.comparison.explanation import unpack
-from service.domain.wording.counted_causes import causes_told
+from service.domain.verdict.comparison.explanation import unpack_brief
+from service.domain.wording.counted_causes import causes_on_lines, causes_told
 from service.domain.wording.failures import also_on_parent, partly_known
 from service.domain.wording.known_failures import closed_bugs, may_be_known
 from service.domain.wording.message import (
@@ -39,6 +39,7 @@ from service.steps.runs.log_context import bind_run
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from service.domain.building.findings import Finding
     from service.domain.failures.evidence import ParentBuild, Rate
     from service.domain.review.change import InlineComment
     from service.domain.review.links import Links
@@ -109,13 +110,20 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         is_merge = run.kind is RunKind.POST_SUBMIT and any(
             spec.patch.commit != run.revision for spec in specs.values()
         )
-        comments = () if is_merge else _remarks(tx.outbox, run.change, run.revision, judged)
+        comments = () if is_merge else _remarks(tx.outbox, run.change, run.revision, judged, why)
         review = Review(run.change, run.revision, message, labels, comments)
         tx.outbox.queue_review(review_key(run.id, number), review)
 
 
-def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[int, tuple[str, ...]]:
-    """Return lines about the blamed benchmarks of builds; a build without any is left out.
+class Explained(NamedTuple):
+    """The lines of a message about the blamed benchmarks of a build, and the comments on lines of code."""
+
+    lines: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[int, Explained]:
+    """Explain the blamed benchmarks of builds; a build without an explained one is left out.
 
     Machines write explanations; one that cannot be read is left out, too.
     """
@@ -123,12 +131,12 @@ def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[in
     found = {}
     for build, packed in stored.packed_of(list(blamed)).items() if blamed else ():
         try:
-            lines = causes_told(unpack(packed), blamed[build])
+            read = [each for each in unpack_brief(packed) if each.benchmark in blamed[build]]
         except BadResults as error:
             _LOG.warning("explanation.unreadable", id=build, error=str(error))
             continue
-        if lines:
-            found[build] = lines
+        if lines := causes_told(read, blamed[build]):
+            found[build] = Explained(lines, causes_on_lines(read))
     return found
 
 
@@ -240,14 +248,19 @@ def _is_built(build: BuildRecord, spec: BuildSpec) -> bool:
 
 
 def _remarks(
-    stored: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndWaiver]
+    stored: Outbox,
+    change: ChangeKey,
+    revision: str,
+    judged: Sequence[_BuildAndWaiver],
+    why: Mapping[int, Explained],
 ) -> tuple[InlineComment, ...]:
-    """Compose inline comments from the findings of failed builds, each finding once per change.
+    """Compose inline comments from the findings and explanations of failed builds, each once per change.
 
     Waived builds and builds that do not vote get none: an unresolved comment may block the submit.
     """
-    failed = (each[0] for each in judged if _ballot(each).fails)
+    failed = [each[0] for each in judged if _ballot(each).fails]
     named = [(build.job, finding) for build in failed for finding in build.findings]
+    named += [(each.job, finding) for each in failed if each.id in why for finding in why[each.id].findings]
     jobs = [build.job for build, _ in judged]
     return comments_to_post(named, jobs, stored.remarks_on(change, revision)) if named else ()
 
@@ -277,7 +290,7 @@ def _parents(
 def _causes(
     judged: _BuildAndWaiver,
     first: Sequence[Mapping[int, Sequence[str]]],
-    why: Mapping[int, Sequence[str]],
+    why: Mapping[int, Explained],
     parents: Mapping[int, Sequence[ParentBuild]],
 ) -> tuple[str, ...]:
     """Return the lines about a build; the ``first`` ones say why a part of it still counts.
@@ -288,7 +301,7 @@ def _causes(
     if waiver is not None:
         return build.causes
     counts = (line for lines in first for line in lines.get(build.id, ()))
-    new = (line for line in why.get(build.id, ()) if line not in build.causes)
+    new = (line for line in (why[build.id].lines if build.id in why else ()) if line not in build.causes)
     return (*counts, *build.causes, *new, *also_on_parent(parents.get(build.id, ())))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.review.change import Review
+from service.domain.review.inline_comments import comments_to_post
 from service.domain.runs.states import BuildState, RunState
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.counted_causes import are_told, why_slower
@@ -25,18 +26,21 @@ def tell_why(store: Store, links: Links, build_id: int) -> None:
     """
     with store.transaction() as tx:
         build = tx.builds.lock(build_id)
-        lines = explained(tx.explanations, [build]).get(build_id, ())
-        if build.state is not BuildState.FINISHED or not lines:
+        why = explained(tx.explanations, [build]).get(build_id)
+        if build.state is not BuildState.FINISHED or why is None:
             return
         runs = tx.external.runs_with(build_id)
     # Not the name alone: a build has one page, and messages are recognised by their last line.
-    message = why_slower(lines, f"{links.build(BuildName(build.job, build.number))}#why")
+    message = why_slower(why.lines, f"{links.build(BuildName(build.job, build.number))}#why")
     for run_id in runs:
         with store.transaction() as tx:
             run = tx.runs.lock(run_id)  # it may be decided just now
-            is_told = are_told(lines, tx.decisions.last_message(run_id))
+            is_told = are_told(why.lines, tx.decisions.last_message(run_id))
             if run.change is not None and not is_told and _counts(tx, run, build):
-                review = Review(run.change, run.revision, message, is_silent=True)
+                named = [(build.job, each) for each in why.findings]
+                posted = tx.outbox.remarks_on(run.change, run.revision) if named else ()
+                comments = comments_to_post(named, [build.job], posted)
+                review = Review(run.change, run.revision, message, comments=comments, is_silent=True)
                 tx.outbox.queue_review(f"run/{run_id}/why/{build_id}", review)
 
 

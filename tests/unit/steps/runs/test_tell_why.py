@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.review.change import Review
+from service.domain.review.change import InlineComment, Review
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, pack
+from service.domain.verdict.comparison.explanation import Explanation, pack, unpack
 from service.ports.runs.decisions import NewOverride
 from service.steps.runs.decide_run import decide_run
 from tests.support.building.memory_source import CODE
@@ -123,3 +123,63 @@ def test_an_explanation_that_cannot_be_read_hinders_no_decision(farm: Farm) -> N
     farm.service.vote()
     assert message(farm).startswith("Benchmarks Failed")
     assert farm.tell_why() == []
+
+
+COMMENT = InlineComment(CODE, 1, "perf: a benchmark is slower: more branch misses here, in work")
+
+
+def touch(farm: Farm) -> None:
+    """The machine has found the line that the patch set touched."""
+    memory = farm.service.store.memory
+    (found,) = unpack(memory.explanations[1])
+    memory.explanations[1] = pack([replace(found, touched=(CODE, 1))])
+
+
+def test_a_message_of_its_own_comes_with_the_comment_on_the_line(farm: Farm) -> None:
+    touch(farm)
+    decide_first(farm)
+    (review,) = farm.tell_why()
+    assert (review.comments, review.labels, review.is_silent) == ((COMMENT,), {}, True)
+    decide_again(farm)
+    assert comments(farm) == [(), (COMMENT,), ()], "once on a change"
+
+
+def test_a_decision_that_comes_later_has_the_comment(farm: Farm) -> None:
+    touch(farm)
+    farm.service.vote()
+    assert comments(farm) == [(COMMENT,)]
+    assert farm.tell_why() == []
+
+
+def test_a_later_patch_set_with_the_same_cause_gets_no_second_comment(farm: Farm) -> None:
+    touch(farm)
+    farm.service.vote()
+    assert farm.service.deliver() == 1
+    source = farm.service.source
+    files = {**source.commits["parent"].files, CODE: program(1.6, 50)}
+    source.commit("patch2", "parent", files, "refs/changes/07/7/2")
+    farm.review(2)
+    memory = farm.service.store.memory
+    (found,) = unpack(memory.explanations[1])
+    farm.execute(2)
+    memory.explanations[2] = pack([replace(found, touched=(CODE, 2))])
+    farm.analyse(2)
+    farm.service.vote(2)
+    assert "in work" in message(farm)
+    assert (comments(farm)[0], comments(farm)[-1]) == ((COMMENT,), ())
+
+
+def test_an_overridden_build_gets_no_comment(farm: Farm) -> None:
+    decide_first(farm)
+    with farm.service.store.transaction() as tx:
+        entry = NewOverride(OverrideKind.OVERRIDE, "1", "Ann", builds=[1], reason="wanted")
+        tx.overrides.add(1, entry)
+    touch(farm)
+    decide_again(farm)
+    assert farm.tell_why() == []
+    assert comments(farm) == [(), ()]
+
+
+def comments(farm: Farm) -> list[tuple[InlineComment, ...]]:
+    """The comments of each review, the first one first."""
+    return [stored.review.comments for stored in farm.service.store.memory.reviews.values()]
