@@ -43,11 +43,11 @@ def test_a_message_has_a_header_the_lines_and_a_link_at_last() -> None:
 
 def test_a_comment_on_a_line_says_what_grew_there_without_numbers_and_once() -> None:
     inlined, vectors = (Cause(kind, "mix", 0.0, 3.0) for kind in (Kind.INLINING, Kind.VECTORISATION))
-    one, other, *rest = explained("BM_a", "BM_b", "BM_c", "BM_d", "BM_e")
-    found = [replace(each, touched=("src/cache.cpp", 7)) for each in (one, other)]
-    found.append(replace(rest[0], touched=("src/mix.cpp", 8), causes=(inlined,)))
-    found.append(replace(rest[1], touched=("src/mix.cpp", 9), causes=(vectors,)))
-    found += [replace(rest[2], touched=("", 7)), rest[2]]
+    cache, mix = ("src/cache.cpp", 7), ("src/mix.cpp", 8)
+    found = [replace(each, touched=cache) for each in explained("BM_a", "BM_b")]
+    found += [replace(found[0], touched=mix, causes=(inlined,))]
+    found += [replace(found[0], touched=("src/mix.cpp", 9), causes=(vectors,))]
+    found += [replace(found[0], touched=("", 7)), *explained("BM_c")]
     assert causes_on_lines(found) == (
         Finding("src/cache.cpp", 7, "a benchmark is slower: more locks here, in Cache::get"),
         Finding("src/mix.cpp", 8, "a benchmark is slower: mix is no longer inlined here"),

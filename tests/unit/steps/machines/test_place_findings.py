@@ -9,7 +9,6 @@ import pytest
 
 from service.domain.building.spec import BuildSpec, Merge, Revision
 from service.domain.project.project_file import parse_job
-from service.domain.sources.workspace import OtherProject, Workspace
 from service.domain.values.errors import BadInput, Transient, Unfit
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.assembly import Assembly, Line
@@ -20,10 +19,7 @@ from tests.support.building.memory_source import MemorySource
 from tests.unit.steps.machines.test_execute import JOB, Machine, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-
-    from service.steps.building.session import BuildSession
 
 COMMENTED = parse_job("perf", {**JOB.source, "line_comments": True})
 
@@ -47,40 +43,26 @@ def source() -> MemorySource:
 
 
 def spec(source: MemorySource, base: str = "old", merge: Merge | None = None, **other: Any) -> BuildSpec:  # noqa: ANN401
-    commit = source.merge("kv", merge) if merge else "patch"
-    assert commit is not None
+    commit = (source.merge("kv", merge) if merge else None) or "patch"
     parent = Revision(base, "", "refs/heads/master", "reviewed")
     patch = Revision(commit, "", "refs/changes/1", "unreviewed", merge)
-    job = other.pop("job", COMMENTED)
-    return BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", parent, patch, job, **other)
+    planned = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", parent, patch, COMMENTED)
+    return replace(planned, **other)
 
 
-def placed(
-    spec: BuildSpec, source: MemorySource, *lines: tuple[str, int]
-) -> Sequence[tuple[str, int] | None]:
-    found = with_touched_lines(spec, source, [explained(*line) for line in lines])
-    return [each.touched for each in found]
+def placed(spec: BuildSpec, source: MemorySource, *lines: tuple[str, int]) -> list[tuple[str, int] | None]:
+    return [e.touched for e in with_touched_lines(spec, source, [explained(*line) for line in lines])]
 
 
 def test_only_lines_that_the_patch_set_touches_get_a_comment(source: MemorySource) -> None:
     lines = ("src/a.cc", 1), ("src/a.cc", 2), ("src/b.cc", 1), ("missing.cc", 1)
     assert placed(spec(source), source, *lines) == [None, ("src/a.cc", 2), None, None]
-
-
-def test_without_the_key_no_line_gets_one(source: MemorySource) -> None:
-    assert placed(spec(source, job=JOB), source, ("src/a.cc", 2)) == [None]
+    assert placed(spec(source, job=JOB), source, *lines) == [None] * 4, "without the key"
 
 
 def test_a_merge_with_the_branch_touches_only_what_the_patch_set_does(source: MemorySource) -> None:
     merged = spec(source, "head", Merge("head", "patch"))
     assert placed(merged, source, ("src/a.cc", 2), ("src/b.cc", 1)) == [("src/a.cc", 2), None]
-
-
-def test_a_path_of_several_repositories_becomes_one_of_the_changes_own(source: MemorySource) -> None:
-    others = (OtherProject("kv/net", "https://h/net", "d" * 40),)
-    together = spec(source, workspace=Workspace("https://h/m", "c" * 40, "kv", others))
-    lines = ("kv/src/a.cc", 2), ("kv/net/src/a.cc", 2), ("src/a.cc", 2)
-    assert placed(together, source, *lines) == [("src/a.cc", 2), None, None]
 
 
 @pytest.mark.parametrize("error", [BadInput("too many lines"), Transient("git hangs"), Unfit("old git")])
@@ -95,10 +77,7 @@ def test_the_machine_reports_the_line_with_its_explanation(tmp_path: Path) -> No
     machine.source.commit("patch1", "parent", {**files, "new.cc": "x\ny\n"})
     machine.claimed.spec = replace(spec_of(machine.source), job=COMMENTED).to_mapping()
 
-    def explain(_: BuildSession) -> tuple[Explanation, ...]:
-        return (explained("new.cc", 2),)
-
-    machine.host = replace(machine.host, explain=explain)
+    machine.host = replace(machine.host, explain=lambda _: (explained("new.cc", 2),))
     machine.work()
     (found,) = unpack_brief(machine.claimed.explained)
     assert found.touched == ("new.cc", 2)

@@ -88,6 +88,7 @@ def test_a_decision_that_is_made_again_says_it_too(farm: Farm) -> None:
 
 
 def test_an_overridden_build_is_not_explained(farm: Farm) -> None:
+    touch(farm)
     decide_first(farm)
     with farm.service.store.transaction() as tx:
         entry = NewOverride(OverrideKind.OVERRIDE, "1", "Ann", builds=[1], reason="wanted")
@@ -95,6 +96,7 @@ def test_an_overridden_build_is_not_explained(farm: Farm) -> None:
     decide_again(farm)
     assert LINE not in message(farm)
     assert farm.tell_why() == []
+    assert comments(farm) == [(), ()]
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.CANCELLED])
@@ -149,35 +151,6 @@ def test_a_decision_that_comes_later_has_the_comment(farm: Farm) -> None:
     farm.service.vote()
     assert comments(farm) == [(COMMENT,)]
     assert farm.tell_why() == []
-
-
-def test_a_later_patch_set_with_the_same_cause_gets_no_second_comment(farm: Farm) -> None:
-    touch(farm)
-    farm.service.vote()
-    assert farm.service.deliver() == 1
-    source = farm.service.source
-    files = {**source.commits["parent"].files, CODE: program(1.6, 50)}
-    source.commit("patch2", "parent", files, "refs/changes/07/7/2")
-    farm.review(2)
-    memory = farm.service.store.memory
-    (found,) = unpack(memory.explanations[1])
-    farm.execute(2)
-    memory.explanations[2] = pack([replace(found, touched=(CODE, 2))])
-    farm.analyse(2)
-    farm.service.vote(2)
-    assert "in work" in message(farm)
-    assert (comments(farm)[0], comments(farm)[-1]) == ((COMMENT,), ())
-
-
-def test_an_overridden_build_gets_no_comment(farm: Farm) -> None:
-    decide_first(farm)
-    with farm.service.store.transaction() as tx:
-        entry = NewOverride(OverrideKind.OVERRIDE, "1", "Ann", builds=[1], reason="wanted")
-        tx.overrides.add(1, entry)
-    touch(farm)
-    decide_again(farm)
-    assert farm.tell_why() == []
-    assert comments(farm) == [(), ()]
 
 
 def comments(farm: Farm) -> list[tuple[InlineComment, ...]]:
