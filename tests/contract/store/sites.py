@@ -58,6 +58,7 @@ _MOMENTS: Final[Mapping[str, Sequence[str]]] = {
     "setback": ("next_at",),
     "machine": ("last_seen_at",),
     "lease": ("expires_at",),
+    "explanation": ("created_at",),
     "known_failure": ("created_at", "expires_at"),
     "notice": ("next_at", "changed_at"),
 }
@@ -133,7 +134,8 @@ class MemorySite:
         return sequence
 
     def explain(self, build_id: int, packed: bytes) -> None:
-        self.store.memory.explanations[build_id] = packed
+        memory = self.store.memory
+        memory.explanations[build_id], memory.explained_at[build_id] = packed, memory.clock
 
     def finish_check(self) -> None:
         self.store.memory.idle_jobs = [IDLE_JOB]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.project.job_kinds import JobKind
-from service.domain.review.change import Person, PostedMessage
+from service.domain.review.change import Person, PostedMessage, Review
 from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome
+from service.domain.values.identity import ChangeKey
 from service.domain.verdict.calibration.schedule import ASKED_WITHIN
 from service.ports.runs.queue import Task
 from service.steps.runs.plan_run import DEADLINE
@@ -196,6 +197,24 @@ class TestStalledWork:
         build = site.claim()
         site.complete(build)
         assert self.stalled(site) == [("analyse", build)]
+
+    def test_an_explanation_that_no_message_tells_is_stalled_for_a_minute(self, site: StoreSite) -> None:
+        (build,) = queue(site.store)
+        site.explain(build, b"why")
+        site.wait(40.0)
+        assert site.upkeep.stalled(30.0) == [], "its run is not decided"
+        with site.store.transaction() as tx:
+            tx.builds.finish(build, Outcome.SLOWER, [])
+            tx.runs.end(1, RunState.FINISHED)
+        assert site.upkeep.stalled(30.0) == [("analyse", build)]
+        site.wait(30.0)
+        assert site.upkeep.stalled(30.0) == []
+        site.explain(other := queue(site.store, named("other"))[0], b"why")
+        with site.store.transaction() as tx:
+            tx.runs.end(2, RunState.FINISHED)
+            tx.outbox.queue_review(f"run/2/why/{other}", Review(ChangeKey("review", 7), "1" * 40, "told"))
+        site.wait(40.0)
+        assert site.upkeep.stalled(30.0) == []
 
     def test_a_run_with_only_finished_builds_is_stalled(self, site: StoreSite) -> None:
         one, two = queue(site.store, named("a"), named("b"))

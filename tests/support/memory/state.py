@@ -179,6 +179,7 @@ class Memory:
     results: dict[int, Results] = field(default_factory=dict)
     evidence: dict[tuple[SeriesKey, int], tuple[str, Session]] = field(default_factory=dict)
     explanations: dict[int, bytes] = field(default_factory=dict)  # by build
+    explained_at: dict[int, float] = field(default_factory=dict)  # by build
     imported: dict[tuple[SeriesKey, str], ImportedValue] = field(default_factory=dict)
     continued: dict[SeriesKey, SeriesKey] = field(default_factory=dict)  # by the newer one, the older
     decisions: list[NewDecision] = field(default_factory=list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -221,6 +222,7 @@ class MemoryUpkeep(Upkeep):
         for build in m.builds:
             if build.state is BuildState.EXECUTED:
                 yield m.waiting[build.id].since, Task.ANALYSE, build.id
+        yield from self._untold()
         for run in m.runs:
             if run.state is RunState.PLANNING:
                 yield m.created[run.id], Task.PLAN, run.id
@@ -231,6 +233,14 @@ class MemoryUpkeep(Upkeep):
                     Task.VOTE,
                     run.id,
                 )
+
+    def _untold(self) -> Iterator[tuple[float, Task, int]]:
+        m = self.memory
+        decided = {r.id for r in m.runs if r.state is RunState.FINISHED and r.kind is RunKind.CHECK}
+        for run_id, build_id in m.run_builds:
+            at = m.explained_at.get(build_id, -math.inf)
+            if run_id in decided and at > m.clock - 60 and f"run/{run_id}/why/{build_id}" not in m.reviews:
+                yield at, Task.ANALYSE, build_id
 
     def _is_held_up(self, task: Task, entity: int) -> bool:
         failures = self.memory.failures.get((task, entity))

@@ -44,6 +44,12 @@ WITH waiting (task, entity, since) AS (
     UNION ALL
     SELECT 'analyse', id, executed_at FROM build WHERE state = 'executed'
     UNION ALL
+    SELECT 'analyse', build_id, e.created_at
+    FROM explanation AS e JOIN run_build USING (build_id) JOIN run ON run.id = run_id
+    -- Not for long, because no message follows if an explanation has nothing to do with the vote.
+    WHERE e.created_at > now() - interval '1 minute' AND run.state = 'finished' AND run.kind = 'check'
+      AND NOT EXISTS (SELECT FROM outbox WHERE dedup_key = 'run/' || run.id || '/why/' || build_id)
+    UNION ALL
     SELECT 'vote', run.id, greatest(run.created_at, max(build.finished_at))
     FROM run LEFT JOIN run_build ON run_build.run_id = run.id LEFT JOIN build ON build.id = run_build.build_id
     WHERE run.state = 'running'
