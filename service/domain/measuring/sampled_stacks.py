@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.measuring.callgrind_functions import is_library
 from service.domain.measuring.formats.reader import ReadLimits, read_run
 from service.domain.measuring.function_names import file_name, function_name
+from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import own_clock
+from service.domain.measuring.waits import share_of_waits, waited, weighed
 from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
 
@@ -91,19 +93,38 @@ class Profile(NamedTuple):
     """Samples of a launch by stack, from the outermost frame, and what its timed repetitions took.
 
     ``time`` is seconds per iteration by the benchmark's own clock, ``timed`` the elapsed seconds of all
-    iterations of the last trials.
+    iterations of the last trials; ``real`` and ``cpu`` are seconds of a thread per iteration.
     """
 
     stacks: Mapping[tuple[Frame, ...], int]
     time: float
     timed: float
+    real: float = 0.0
+    cpu: float = 0.0
+    threads: int = 1
 
 
 class Sampled(NamedTuple):
-    """Samples of a launch in the timed function and below it, by stack, and its seconds per iteration."""
+    """Samples of a launch in the timed function and below it, by stack, and its seconds per iteration.
+
+    Of several threads, it is the program's first that is sampled. ``waited`` is the share of the elapsed time
+    ``real`` that it waited.
+    """
 
     stacks: Mapping[tuple[Function, ...], int]
     time: float
+    real: float = 0.0
+    waited: float = 0.0
+
+    def by_real_time(self) -> Sampled:
+        """Divide elapsed time: waits that took too few samples weigh more."""
+        share = max(self.waited, share_of_waits(self.stacks))
+        return self._replace(stacks=weighed(self.stacks, share, 1 - share), time=self.real)
+
+    def by_cpu_time(self) -> Sampled:
+        """Divide CPU time: calls that wait take what they do not wait, as to copy what they write."""
+        share = share_of_waits(self.stacks)
+        return self._replace(stacks=weighed(self.stacks, max(share - self.waited, 0.0), 1 - share))
 
 
 def profile_of(output: bytes, benchmark: str) -> Profile:
@@ -117,12 +138,12 @@ def profile_of(output: bytes, benchmark: str) -> Profile:
         raise BadResults("the launch left no profile")
     run = read_run(rest[: int(length)], source=SAMPLED, limits=ReadLimits(rows=_MOST_ROWS))
     rows = [row for row in run.rows if row.is_measured and row.name == benchmark]
-    own, timed = (
-        sum(row.values[of] * row.iterations for row in rows) for of in (own_clock(benchmark), "real_time")
-    )
-    if timed <= 0:
+    real, cpu = (sum(row.values[of] * row.iterations for row in rows) for of in ("real_time", "cpu_time"))
+    if real <= 0:
         raise BadResults("the benchmark was not measured")
-    return Profile(_stacks(rest[int(length) :]), own / sum(row.iterations for row in rows), timed)
+    own = real if own_clock(benchmark) == "real_time" else cpu
+    done, stacks = sum(row.iterations for row in rows), _stacks(rest[int(length) :])
+    return Profile(stacks, own / done, real, real / done, cpu / done, threads_of(benchmark))
 
 
 def _stacks(profile: bytes) -> Counter[tuple[Frame, ...]]:
@@ -222,7 +243,10 @@ def _sampled(
     # Trials with fewer iterations precede the last one, and take less time than it.
     if found.total() > 2 * profile.timed * FREQUENCY:
         raise BadResults("the benchmark spends more time outside of its timed loop than in it")
-    return Sampled(found, profile.time)
+    # Google Benchmark divides elapsed time by the iterations of all threads, and so CPU time by one of them.
+    idle = max(1 - profile.cpu / profile.real / profile.threads, 0.0) if profile.real else 0.0
+    expected = profile.timed * FREQUENCY if profile.threads == 1 else 0.0
+    return Sampled(found, profile.time, profile.real, waited(found, expected, idle))
 
 
 def _function(frame: Frame, name: bytes) -> Function:
