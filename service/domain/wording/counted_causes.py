@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.findings import finding_at
 from service.domain.measuring.function_names import shown_name
-from service.domain.values.text import both_ends, literal, plain, shortened
+from service.domain.values.text import before_and_after, both_ends, literal, plain, shortened
 from service.domain.verdict.comparison.causes import Kind
 
 if TYPE_CHECKING:
@@ -34,12 +34,10 @@ _MANY: Final = 10.0  # times as many, from which a percentage is hard to read
 def explanation(found: Explanation) -> str:
     """Write the sentence of one slower benchmark: the functions that hold the slow-down, then the causes."""
     name = plain(found.benchmark)
-    if not found.parts:
-        is_explained = found.causes and not found.obstacle
-        return f"{name}: {_causes(found) if is_explained else _nothing(found)}"
-    if found.obstacle:
-        return f"{name}: {_parts(found)}; not counted: {plain(found.obstacle)}"
-    return f"{name}: {_parts(found)}{f': {_causes(found)}' if found.causes else ''}"
+    grown = [_parts(found)] if found.parts else []
+    grown += [_causes(found)] if found.causes else []
+    missing = f"; not counted: {plain(found.obstacle)}" if found.obstacle else ""
+    return f"{name}: {': '.join(grown)}{missing}" if grown else f"{name}: {_nothing(found)}"
 
 
 def _nothing(found: Explanation) -> str:
@@ -66,11 +64,12 @@ def _causes(found: Explanation) -> str:
     """Write the first causes, with the line of the first one if it is known."""
     shown, functions = found.causes[:_SHOWN], {each.function for each in found.causes[:_SHOWN]}
     line = found.assembly.grown_line if found.assembly else ""
+    counted = next((each for each in shown if each.kind is not Kind.WAITING), None)
     if found.parts and functions == {found.parts[0].function}:
         return " and ".join(map(_growth, shown)) + _place(line)
     if len(shown) == _SHOWN and len(functions) == 1:
         return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}{_place(line)}"
-    return "; ".join(_cause(each, line if each is shown[0] else "") for each in shown)
+    return "; ".join(_cause(each, line if each is counted else "") for each in shown)
 
 
 def causes_told(found: Iterable[Explanation], blamed: Collection[str]) -> tuple[str, ...]:
@@ -126,6 +125,8 @@ def _cause(found: Cause, line: str) -> str:
 
 
 def _growth(found: Cause) -> str:
+    if found.kind is Kind.WAITING:
+        return f"waiting: {before_and_after(found.base, found.patch, 's')} per iteration"
     change = f"{_number(found.base)} → {_number(found.patch)} per iteration"
     if found.kind is Kind.INLINING:
         return f"lost inlining: {_function(found)} is a function of its own (calls {change})"

@@ -47,13 +47,13 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
             a part of it.
     """
     whole = fmean(each.time for each in base)
-    total = _growth(*([each.time / whole for each in side] for side in (base, patch)))
+    total = growth_of(*([each.time / whole for each in side] for side in (base, patch)))
     before, after = ([_by_function(each, whole) for each in side] for side in (base, patch))
     new = _own(patch, after)
     was, parts = counterparts(_own(base, before), new), []
     for name in new:
         old = [each.get(was.get(name, name), 0.0) for each in before]
-        parts.append(Part(name, *_growth(old, [each.get(name, 0.0) for each in after])))
+        parts.append(Part(name, *growth_of(old, [each.get(name, 0.0) for each in after])))
     large = [each for each in parts if each.low > 0 and each.growth >= _NEGLIGIBLE * total[0]]
     if min(total[0], slowdown) <= 0 or total[2] * _FAR < slowdown or total[1] > slowdown * _FAR:
         large = []
@@ -61,8 +61,8 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     return Attribution(total[0], tuple(shown), _mean_stacks(base, patch, whole))
 
 
-def _growth(base: Sequence[float], patch: Sequence[float]) -> tuple[float, float, float]:
-    """Return the difference of the means, and its interval."""
+def growth_of(base: Sequence[float], patch: Sequence[float]) -> tuple[float, float, float]:
+    """Return the difference of the means, and its interval of 95 % confidence."""
     growth = fmean(patch) - fmean(base)
     parts = [(variance(side) / len(side), len(side) - 1) for side in (base, patch)]
     squared = sum(part for part, _ in parts)
@@ -80,11 +80,11 @@ def _by_function(launch: Sampled, whole: float) -> dict[str, float]:
     scale = launch.time / whole / sum(launch.stacks.values())
     found = defaultdict[str, float](float)
     for stack, count in launch.stacks.items():
-        found[_owners(stack)[0]] += count * scale
+        found[owners(stack)[0]] += count * scale
     return found
 
 
-def _owners(stack: Sequence[Function]) -> tuple[str, str]:
+def owners(stack: Sequence[Function]) -> tuple[str, str]:
     """Name the innermost function of the program, and the function of the program that called it."""
     own = [each.name for each in stack if not each.is_library] or [stack[0].name]
     return own[-1], next((name for name in reversed(own) if name != own[-1]), "")
@@ -95,7 +95,7 @@ def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> d
     callers = defaultdict[str, Counter[str]](Counter)
     for each in launches:
         for stack, count in each.stacks.items():
-            name, caller = _owners(stack)
+            name, caller = owners(stack)
             callers[name][caller] += count
     mean = {name: fmean(each.get(name, 0.0) for each in times) for name in callers}
     largest = sorted((name for name in mean if mean[name] >= _LEAST), key=lambda name: -mean[name])

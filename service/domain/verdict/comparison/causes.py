@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Kind(StrEnum):
     """Kinds of causes, in order of preference: the first ones also execute more instructions."""
 
+    WAITING = "waiting"  # sampled, not counted
     SYSTEM_CALLS = "system calls"
     ALLOCATIONS = "allocations"
     LOCKS = "locks"
@@ -38,7 +39,8 @@ class Cause(NamedTuple):
     """Something that grew, per iteration of both sides, and the function in which it grew most.
 
     Of lost inlining these are the calls of a function that only the patch has; of lost vectorisation, which
-    grew in no event, the instructions that compute with several values at once. Layout has no function.
+    grew in no event, the instructions that compute with several values at once; of waiting, the seconds.
+    Layout has no function.
     """
 
     kind: Kind

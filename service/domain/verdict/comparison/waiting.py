@@ -1,0 +1,54 @@
+"""Find out whether a benchmark became slower because it waits longer, and where."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import fmean
+from typing import TYPE_CHECKING, Final
+
+from service.domain.measuring.waits import is_wait
+from service.domain.verdict.comparison.attribution import growth_of, owners
+from service.domain.verdict.comparison.causes import Cause, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.measuring.sampled_stacks import Sampled
+
+_PART: Final = 1 / 3  # of the growth of the elapsed time
+_NEGLIGIBLE: Final = 0.01  # of the parent's elapsed time
+
+
+def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
+    """Name the function of the program that waits longer, if that is a third of the growth of elapsed time.
+
+    A function's waiting is the part of the elapsed time per iteration that the launch waited, divided by the
+    samples of waits. The whole must have grown for sure, by Welch's interval over the launches.
+
+    Args:
+        base: the launches of the parent, two at least.
+        patch: those of the patch.
+    """
+    before, after = ([_waits(each) for each in side] for side in (base, patch))
+    whole, *bounds = growth_of(*([sum(each.values()) for each in side] for side in (before, after)))
+    old, new = (fmean(each.real for each in side) for side in (base, patch))
+    if new <= old or bounds[0] <= 0 or whole < max(_PART * (new - old), _NEGLIGIBLE * old):
+        return None
+    names = {name for each in after for name in each}
+    function = max(sorted(names), key=lambda name: _mean(name, after) - _mean(name, before))
+    sides = (fmean(sum(each.values()) for each in side) for side in (before, after))
+    return Cause(Kind.WAITING, function, *sides)
+
+
+def _waits(launch: Sampled) -> Mapping[str, float]:
+    """Map functions of the program to the seconds per iteration that they waited."""
+    found = Counter[str]()
+    for stack, count in launch.stacks.items():
+        if is_wait(stack):
+            found[owners(stack)[0]] += count
+    scale = launch.real * launch.waited / max(found.total(), 1)
+    return {name: scale * count for name, count in found.items()}
+
+
+def _mean(name: str, side: Sequence[Mapping[str, float]]) -> float:
+    return fmean(each.get(name, 0.0) for each in side)

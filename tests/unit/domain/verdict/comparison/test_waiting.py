@@ -1,0 +1,54 @@
+"""Waiting as a cause of a slow-down."""
+
+from __future__ import annotations
+
+import random
+from statistics import fmean
+
+import pytest
+
+from service.domain.measuring.sampled_stacks import Function, Sampled
+from service.domain.verdict.comparison.causes import Cause, Kind
+from service.domain.verdict.comparison.explanation import Explanation
+from service.domain.verdict.comparison.waiting import waiting
+from service.domain.wording.counted_causes import explanation
+
+LOOP, POP, PUSH = Function("BM"), Function("Queue::pop"), Function("Queue::push")
+LOCK = (Function("pthread_mutex_lock", is_library=True), Function("libc.so.6", is_library=True))
+
+
+def launches(pop: float, push: float, work: float, seed: int = 1) -> list[Sampled]:
+    """Six launches with these microseconds; each scatters by two percent."""
+    draw, found = random.Random(seed), []  # noqa: S311 - repeatable on purpose
+    for _ in range(6):
+        parts = [each * draw.gauss(1, 0.02) for each in (pop, push, work)]
+        stacks = dict(zip([(LOOP, POP, *LOCK), (LOOP, PUSH, *LOCK), (LOOP, POP)], parts, strict=True))
+        counts = {stack: round(500 * part / sum(parts)) for stack, part in stacks.items()}
+        share = (counts[LOOP, POP, *LOCK] + counts[LOOP, PUSH, *LOCK]) / sum(counts.values())
+        found.append(Sampled(counts, sum(parts) * 1e-6, sum(parts) * 1e-6, share))
+    return found
+
+
+def test_waiting_is_named_by_the_function_of_the_program_that_waits_longer() -> None:
+    found = waiting(launches(0.2, 1.0, 3.0), launches(3.8, 1.0, 3.0, 2))
+    assert found
+    assert (found.kind, found.function) == (Kind.WAITING, "Queue::pop")
+    assert [found.base, found.patch] == pytest.approx([1.2e-6, 4.8e-6], rel=0.05)
+
+
+@pytest.mark.parametrize("patch", [(1.3, 1.0, 5.0), (0.5, 1.5, 3.0)], ids=["more work", "moved"])
+def test_waiting_that_grew_little_or_moved_is_no_cause(patch: tuple[float, float, float]) -> None:
+    assert waiting(launches(1.0, 1.0, 3.0), launches(*patch, 2)) is None
+
+
+def test_programs_that_are_alike_rarely_wait_longer() -> None:
+    pairs = [(launches(1, 1, 3, k), launches(1, 1, 3, 999 + k)) for k in range(200)]
+    assert fmean(waiting(*each) is not None for each in pairs) < 0.05
+
+
+def test_waiting_is_told_in_seconds_and_with_its_function() -> None:
+    cause = Cause(Kind.WAITING, "Queue::pop", 1.2e-6, 4.8e-6)
+    told = "BM: waiting: 1.20 → 4.80 µs per iteration, in Queue::pop"
+    assert explanation(Explanation("s", "BM", causes=(cause,))) == told
+    threads = Explanation("s", "BM", causes=(cause,), obstacle="several threads")
+    assert explanation(threads) == f"{told}; not counted: several threads"
