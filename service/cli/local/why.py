@@ -90,6 +90,6 @@ def command(
 
 
 def is_answer(found: LocalVerdict) -> bool:
-    """Return whether the benchmark was compared, and counted if its programs differ."""
+    """Return whether the benchmark was compared, and counted or at least sampled if its programs differ."""
     is_compared = any(row.ratio is not None or row.verdict is Verdict.SAME for row in found.comparisons)
-    return is_compared and not any(each["obstacle"] for each in found.why)
+    return is_compared and not any(each["obstacle"] and not each["sampled"] for each in found.why)

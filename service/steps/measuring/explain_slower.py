@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
+from service.domain.measuring.metric import own_clock
+from service.domain.measuring.sampled_stacks import Sampled
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.errors import BadResults, CommandFailed, NotFound, OutOfTime
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.attribution import LAUNCHES as SAMPLED_LAUNCHES
 from service.domain.verdict.comparison.attribution import attribute
-from service.domain.verdict.comparison.causes import causes
+from service.domain.verdict.comparison.causes import Kind, causes
 from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, Explanation
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
+from service.domain.verdict.comparison.waiting import waiting
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.domain.wording.counted_causes import NOT_REACHED
@@ -71,17 +74,15 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
                 found.append(_explain(launcher, row, end))
             for number, row in enumerate(chosen):
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
-                found[number] = _attribute(launcher, found[number], row.worsening, end)
+                found[number] = _attribute(launcher, found[number], row, end)
     except (CommandFailed, NotFound, OutOfTime) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
     return tuple(found)
 
 
-def _attribute(launcher: Launcher, found: Explanation, slowdown: float, end: float) -> Explanation:
-    """Add the functions that hold the slow-down, if there is time for enough launches that take samples."""
+def _attribute(launcher: Launcher, found: Explanation, worst: Comparison, end: float) -> Explanation:
+    """Add waiting, and the functions that hold the slow-down, if there is time for enough launches."""
     clock, suite = launcher.session.host.clock, launcher.suites[found.suite]
-    if threads_of(found.benchmark) > 1:
-        return found
     profiles: dict[Side, list[Profile]] = {Side.BASE: [], Side.PATCH: []}
     # Base, patch, patch, base, …: so a drift of the machine is alike on both sides.
     order = [side for pair in range(SAMPLED_LAUNCHES) for side in (list(Side)[::-1] if pair % 2 else Side)]
@@ -93,10 +94,21 @@ def _attribute(launcher: Launcher, found: Explanation, slowdown: float, end: flo
                 return found
             profiles[side].append(launcher.sample(suite, side, found.benchmark, number // 2, left))
         base, patch = (launcher.name(suite, side, profiles[side], max(end - clock(), 5.0)) for side in Side)
-        growth = attribute(base, patch, slowdown)
+        waits = waiting(base, patch) if _is_elapsed(worst) else None
+        by_clock = Sampled.by_real_time if _is_elapsed(worst) else Sampled.by_cpu_time
+        growth = attribute([*map(by_clock, base)], [*map(by_clock, patch)], worst.worsening)
     except (SideFailed, BadResults):
         return found  # a machine without the profiler, and other programs: the counts stand alone
-    return replace(found, sampled=growth.sampled, parts=growth.parts, stacks=growth.stacks)
+    grown = (
+        (waits, *(each for each in found.causes if each.kind is not Kind.LAYOUT)) if waits else found.causes
+    )
+    return replace(found, causes=grown, sampled=growth.sampled, parts=growth.parts, stacks=growth.stacks)
+
+
+def _is_elapsed(row: Comparison) -> bool:
+    """Return whether elapsed time is divided; of several threads, CPU time shows less."""
+    name = row.row.benchmark
+    return row.row.metric.name == "real_time" or own_clock(name) == "real_time" or threads_of(name) > 1
 
 
 def _is_explained(row: Comparison, *, is_asked: bool) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.ports.building import ByteSink
 
 BEGIN, OFFSET, OBJECT = 0x400000, 0x1000, "/build/bench"
+LIBRARY, LIBC = 0x900000, "/lib/libc.so.6"
 LOOP = "BM(benchmark::State&)"
 
 
@@ -27,21 +28,30 @@ def profile_bytes(stacks: Iterable[tuple[int, Sequence[int]]], maps: str = "") -
         words += [count, len(addresses), *addresses]
     words += [0, 1, 0]
     usual = f"{BEGIN:x}-{BEGIN + 0x10000:x} r-xp {OFFSET:08x} fe:01 12    {OBJECT}\n"
+    usual += f"{LIBRARY:x}-{LIBRARY + 0x1000:x} r-xp 00000000 fe:01 13    {LIBC}\n"
     return struct.pack(f"<{len(words)}Q", *words) + (maps or usual).encode()
 
 
 def write_sample(program: str, pattern: str, output: Path, log: ByteSink | None) -> Completed:
-    """Sample the code's ``samples`` by function, called by the loop; without them, there is no profiler."""
+    """Sample the code's ``samples`` by function, called by the loop; without them, there is no profiler.
+
+    A function of the code's ``waits`` sleeps for all of its samples.
+    """
     behaviour = json.loads(program)
     samples: Mapping[str, int] | None = behaviour.get("samples")
     if samples is None:
         if log is not None:
             log.write(b"libprofiler.so.0 is missing")
         return Completed(127, 0.1)
-    stacks = [(count, [BEGIN + 16 + k, BEGIN + 1]) for k, count in enumerate(samples.values())]
+    waits = behaviour.get("waits", ())
+    stacks = [
+        (count, [*([LIBRARY] if name in waits else []), BEGIN + 16 + k + (name in waits), BEGIN + 1])
+        for k, (name, count) in enumerate(samples.items())
+    ]
+    idle = sum(samples[name] for name in waits) / sum(samples.values())
     times = whole(
         *(
-            row(name, real_time=1e9 * time, cpu_time=1e9 * time, iterations=10**7)
+            row(name, real_time=1e9 * time, cpu_time=1e9 * time * (1 - idle), iterations=10**7)
             for name, time in behaviour["benchmarks"].items()
             if re.search(pattern, name)
         )
@@ -54,5 +64,6 @@ def write_names(program: str, output: Path) -> Completed:
     """Name the functions that :func:`write_sample` sampled."""
     samples = json.loads(program)["samples"]
     lines = [f"{OFFSET + 16 + k} {name}(int)" for k, name in enumerate(samples)]
-    output.write_text("\n".join([f"object {OBJECT}", f"{OFFSET} {LOOP}", *lines]))
+    library = [f"object {LIBC}", "0 clock_nanosleep"]
+    output.write_text("\n".join([f"object {OBJECT}", f"{OFFSET} {LOOP}", *lines, *library]))
     return Completed(0, 0.1)

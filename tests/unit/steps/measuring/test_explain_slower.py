@@ -191,8 +191,36 @@ def test_a_damaged_profile_leaves_the_counts(tmp_path: Path) -> None:
 
 def test_several_threads_are_not_counted(tmp_path: Path) -> None:
     base, patch = (json.dumps({"benchmarks": {"BM_a/threads:2": each}}) for each in (1e-6, 2e-6))
-    (found,) = Desk(tmp_path, base, patch).gate().why
-    assert found["obstacle"] == SEVERAL_THREADS
+    found = Desk(tmp_path, base, patch).gate()
+    assert found.why[0]["obstacle"] == SEVERAL_THREADS
+    assert not is_answer(found)
+
+
+def sleeping(name: str, factor: float) -> str:
+    """A program whose time above a microsecond is slept in `pop`."""
+    samples = {"work": 600, "pop": round(1000 * factor) - 600}
+    return json.dumps({"benchmarks": {name: factor * 1e-6}, "samples": samples, "waits": ["pop"]})
+
+
+@pytest.mark.parametrize("name", ["BM_a/threads:2", "BM_a/real_time"])
+def test_waiting_comes_before_the_functions_that_hold_it(tmp_path: Path, name: str) -> None:
+    found = Desk(tmp_path, sleeping(name, 1), sleeping(name, 2)).gate()
+    (why,) = found.why
+    assert [(each["kind"], each["function"]) for each in why["causes"]] == [("waiting", "pop")]
+    mostly = f"{name}: mostly pop, +100.0 of +100.0 points [+100.0, +100.0]"
+    (told,) = (each for each in found.end.causes if "pop" in each)
+    assert told.startswith(f"{mostly}: waiting: 400 ns → 1.40 µs per iteration; not counted: ")
+    assert is_answer(found)
+
+
+def test_waiting_explains_no_cpu_time(tmp_path: Path) -> None:
+    base, patch = (
+        json.dumps({"benchmarks": {"BM_a": time}, "samples": {"work": 100, "pop": 900}, "waits": ["pop"]})
+        for time in (1e-6, 2e-6)
+    )
+    (why,) = Desk(tmp_path, base, patch).gate().why
+    assert why["causes"] == []
+    assert [each["function"] for each in why["parts"]] == ["work"]
 
 
 def test_a_specification_keeps_the_request() -> None:
