@@ -46,7 +46,7 @@ def test_programs_that_are_alike_rarely_wait_longer() -> None:
     assert fmean(waiting(*each) is not None for each in pairs) < 0.05
 
 
-def test_waiting_is_told_in_seconds_and_with_its_function() -> None:
+def test_the_sentence_has_seconds_and_the_function() -> None:
     cause = Cause(Kind.WAITING, "Queue::pop", 1.2e-6, 4.8e-6)
     told = "BM: waiting: 1.20 → 4.80 µs per iteration, in Queue::pop"
     assert explanation(Explanation("s", "BM", causes=(cause,))) == told
