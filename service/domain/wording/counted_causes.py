@@ -132,9 +132,9 @@ def _growth(found: Cause) -> str:
         return f"lost inlining: {_function(found)} is a function of its own (calls {change})"
     if found.kind is Kind.VECTORISATION:
         return f"lost vectorisation (packed instructions {change})"
-    if found.base < _ZERO <= found.patch:
+    if not found.base or found.base < _ZERO <= found.patch:
         size = f"new {found.kind}"
-    elif found.patch >= _MANY * found.base and found.base:
+    elif found.patch >= _MANY * found.base:
         size = f"{found.patch / found.base:.0f} times as many {found.kind}"
     else:
         size = f"{100 * (found.patch / found.base - 1):.3g} % more {found.kind}"

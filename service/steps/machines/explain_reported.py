@@ -42,6 +42,7 @@ def report_and_explain(
     try:
         if found := explain(timed):
             packed = pack(with_touched_lines(timed.spec, host.source, found))
+            claimed.watch()
             claimed.explain(packed)
             seconds = round(host.clock() - begun, 3)
             _LOG.info("build.explained", rows=len(found), bytes=len(packed), seconds=seconds)

@@ -15,7 +15,6 @@ from service.domain.runs.machine_report import CHECKED, PATCH_BUILT
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
-from service.domain.values.errors import BadResults
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.comparison.explanation import unpack_brief
 from service.domain.wording.counted_causes import causes_on_lines, causes_told
@@ -132,11 +131,12 @@ def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[in
     for build, packed in stored.packed_of(list(blamed)).items() if blamed else ():
         try:
             read = [each for each in unpack_brief(packed) if each.benchmark in blamed[build]]
-        except BadResults as error:
-            _LOG.warning("explanation.unreadable", id=build, error=str(error))
+            lines, comments = causes_told(read, blamed[build]), causes_on_lines(read)
+        except Exception as error:  # noqa: BLE001 - a machine wrote it: optional text never ends a vote
+            _LOG.warning("explanation.unreadable", id=build, error=repr(error))
             continue
-        if lines := causes_told(read, blamed[build]):
-            found[build] = Explained(lines, causes_on_lines(read))
+        if lines:
+            found[build] = Explained(lines, comments)
     return found
 
 

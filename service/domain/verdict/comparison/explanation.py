@@ -6,7 +6,7 @@ import gzip
 import json
 import math
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,7 +16,7 @@ from service.domain.verdict.comparison.assembly import MOST_LINES, MOST_ROWS, As
 from service.domain.verdict.comparison.causes import Cause, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MOST_EXPLAINED: Final = 20  # explained benchmarks of a build
 MOST_PARTS: Final = 30  # functions of a benchmark
@@ -26,8 +26,10 @@ LONGEST_TEXT: Final = 500  # characters of a name or an obstacle
 MOST_PACKED: Final = 1 << 20  # bytes of a build's explanations, compressed
 _MOST_JSON: Final = 16 << 20  # bytes of the stacks and instructions; each view of a page reads them
 _MOST_BRIEF: Final = 4 << 20  # bytes of all else; 20 explanations of the longest names have 1 MiB
+_ROOM: Final = 8 << 20  # characters of stacks and instructions; writing more takes longer than a lease lasts
 _LAST_LINE: Final = 10**9
 _HALF: Final = 0.5  # of the slow-down
+_NUMBER: Final = 20  # characters, about
 
 
 class Part(NamedTuple):
@@ -103,7 +105,7 @@ class Explanation:
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON, without the stacks and instructions, which are large."""
-        found = asdict(self)
+        found = asdict(replace(self, stacks=(), assembly=None))
         del found["stacks"], found["assembly"], found["touched"]
         parts, causes = ([each._asdict() for each in rows] for rows in (self.parts, self.causes))
         code = self.assembly
@@ -135,7 +137,7 @@ class Explanation:
                 assembly=_assembly(code, found.get("rows")) if (code := found.get("assembly")) else None,
                 touched=_place(*place) if (place := found.get("touched")) else None,
             )
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise BadResults(f"the explanation cannot be read: {error!r}") from None
 
 
@@ -143,22 +145,40 @@ def pack(found: Sequence[Explanation]) -> bytes:
     """Write explanations as compressed JSON of at most ``MOST_PACKED`` bytes.
 
     The stacks and instructions follow all else, in a gzip member of their own, because decisions need none of
-    them. The largest lists of stacks, then those of instructions, are left out if it would be longer.
+    them. The narrowest stacks, then the longest lists of instructions, are left out if it would be longer.
     """
-    found = found[:MOST_EXPLAINED]
-    brief = _packed([each.to_mapping() for each in found])
-    large = list[dict[str, list[Any]]]()
-    for each in found:
-        codes = each.assembly.rows[:MOST_ROWS] if each.assembly else ()
-        large.append({"stacks": list(each.stacks[:MOST_STACKS]), "rows": list(codes)})
-    packed = _packed(large)
-    lists = [(each, name) for name in ("stacks", "rows") for each in large]
-    for row, name in sorted(lists, key=lambda each: (each[1] == "rows", -len(each[0][each[1]]))):
-        if len(brief) + len(packed) <= MOST_PACKED:
+    found, room = found[:MOST_EXPLAINED], _ROOM
+    brief = _packed(_json([_cut(each.to_mapping()) for each in found]))
+    while True:
+        text = _json(_large(found, room))
+        packed = brief + _packed(text)
+        if len(packed) <= MOST_PACKED or not room:
+            return packed
+        room = min(room, len(text)) // 2
+
+
+def _large(found: Sequence[Explanation], room: int) -> Sequence[Mapping[str, Any]]:
+    """Return stacks and instructions for JSON, of at most ``room`` characters."""
+    rows: list[dict[str, list[Any]]] = [{"stacks": [], "rows": []} for _ in found]
+    listed = [(row, each.assembly.rows) for row, each in zip(rows, found, strict=True) if each.assembly]
+    for row, code in sorted(listed, key=lambda each: len(each[1])):
+        lines = _cut(code[:MOST_ROWS])
+        room -= sum(map(_size, lines))
+        if room < 0:
+            return rows
+        row["rows"] = lines
+    stacks = [(row, stack) for row, each in zip(rows, found, strict=True) for stack in each.stacks]
+    for row, stack in sorted(stacks, key=lambda each: -max(each[1].base, each[1].patch)):
+        frames = _cut(stack.frames[:MOST_FRAMES])
+        room -= _size(frames)
+        if room < 0:
             break
-        row[name] = []
-        packed = _packed(large)
-    return brief + packed
+        row["stacks"].append([frames, stack.base, stack.patch])
+    return rows
+
+
+def _json(rows: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]:
@@ -207,14 +227,27 @@ def _read(data: bytes, most: int) -> tuple[list[dict[str, Any]], bytes]:
     return rows, reader.unused_data
 
 
-def _packed(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+def _cut(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return values with texts of at most ``LONGEST_TEXT`` characters."""
+    if isinstance(found, str):
+        return found[:LONGEST_TEXT]
+    if isinstance(found, dict):
+        return {name: _cut(each) for name, each in found.items()}
+    return [_cut(each) for each in found] if isinstance(found, list | tuple) else found
+
+
+def _size(found: Iterable[object]) -> int:
+    """Estimate the length of a list as JSON."""
+    return sum(3 + len(each) if isinstance(each, str) else _NUMBER for each in found)
+
+
+def _packed(text: str) -> bytes:
     data = text.encode("utf-8", "replace")
     return gzip.compress(data, mtime=0) if len(data) <= _MOST_JSON else data  # which is too large
 
 
 def _cause(found: Mapping[str, Any]) -> Cause:
-    rates = _number(found["base"]), _number(found["patch"])
+    rates = _rate(found["base"]), _rate(found["patch"])
     return Cause(Kind(found["kind"]), _text(found["function"]), *rates)
 
 
@@ -224,7 +257,7 @@ def _part(found: Mapping[str, Any]) -> Part:
 
 def _stack(found: Sequence[Any]) -> Stack:
     frames, base, patch = found
-    return Stack(tuple(map(_text, frames[:MOST_FRAMES])), _number(base), _number(patch))
+    return Stack(tuple(map(_text, frames[:MOST_FRAMES])), _rate(base), _rate(patch))
 
 
 def _assembly(found: Mapping[str, Any], codes: Sequence[Any] | None) -> Assembly:
@@ -236,11 +269,11 @@ def _assembly(found: Mapping[str, Any], codes: Sequence[Any] | None) -> Assembly
 def _code(found: Sequence[Any]) -> CodeRow:
     base, patch, base_rate, patch_rate, path, line = found
     was, becomes = (None if each is None else _text(each) for each in (base, patch))
-    return CodeRow(was, becomes, _number(base_rate), _number(patch_rate), *_place(path, line))
+    return CodeRow(was, becomes, _rate(base_rate), _rate(patch_rate), *_place(path, line))
 
 
 def _line(found: Mapping[str, Any]) -> Line:
-    rates = _number(found["base"]), _number(found["patch"])
+    rates = _rate(found["base"]), _rate(found["patch"])
     return Line(*_place(found["path"], found["line"]), *rates)
 
 
@@ -260,3 +293,9 @@ def _number(found: object) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
         raise ValueError("not a finite number")
     return float(found)
+
+
+def _rate(found: object) -> float:
+    if (rate := _number(found)) < 0:
+        raise ValueError("a negative rate")
+    return rate

@@ -53,3 +53,8 @@ def test_a_comment_on_a_line_says_what_grew_there_without_numbers_and_once() -> 
         Finding("src/mix.cpp", 8, "a benchmark is slower: mix is no longer inlined here"),
         Finding("src/mix.cpp", 9, "a benchmark is slower: lost vectorisation here, in mix"),
     )
+
+
+def test_a_rare_event_that_is_new_has_no_percentage() -> None:
+    found = Explanation("bench", "BM_a", causes=(Cause(Kind.SYSTEM_CALLS, "f", 0.0, 0.004),))
+    assert causes_told([found], ["BM_a"]) == ("BM_a: new system calls (0 → 0.004 per iteration), in f",)

@@ -14,7 +14,7 @@ from service.domain.runs.machine_report import MachineReport
 from service.domain.values.errors import Cancelled, Drained, Overdue, Transient
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.causes import Kind
-from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, unpack
+from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, pack, unpack
 from service.steps.machines.execute import execute_build
 from service.steps.machines.explain_reported import LONGEST
 from service.steps.measuring.explain_slower import BUDGET
@@ -22,9 +22,10 @@ from tests.support.building.build_host import MemoryClaimed, Silence
 from tests.unit.steps.machines.test_execute import Machine, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from service.domain.verdict.comparison.explanation import Explanation
     from service.steps.building.session import BuildSession
 
 PARENT = {"BM_a": 1e-6, "BM_b": 2e-6}
@@ -117,6 +118,18 @@ def test_whatever_ends_it_leaves_the_report_alone_and_frees_the_host(
         assert machine.work() == plain_report(machine)
     assert (machine.claimed.explained, machine.claimed.releases) == (b"", [0.0])
     assert [each["event"] for each in logs] == ["build.not_explained"]
+
+
+def test_what_nobody_wants_once_it_is_packed_is_not_stored(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pack_while_cancelled(found: Sequence[Explanation]) -> bytes:
+        machine.claimed.fault = Cancelled("unwanted")
+        return pack(found)
+
+    monkeypatch.setattr("service.steps.machines.explain_reported.pack", pack_while_cancelled)
+    machine.work()
+    assert (machine.claimed.explained, machine.claimed.releases) == (b"", [0.0])
 
 
 def test_a_lease_that_is_lost_meanwhile_is_no_error(machine: Machine) -> None:

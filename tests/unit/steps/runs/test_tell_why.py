@@ -11,6 +11,7 @@ import pytest
 from service.domain.review.change import InlineComment, Review
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
+from service.domain.values.errors import BadResults
 from service.domain.verdict.comparison.causes import Cause, Kind
 from service.domain.verdict.comparison.explanation import Explanation, pack, unpack
 from service.ports.runs.decisions import NewOverride
@@ -120,8 +121,14 @@ def test_what_says_nothing_about_the_vote_makes_no_message(
     assert farm.tell_why() == []
 
 
-def test_an_explanation_that_cannot_be_read_hinders_no_decision(farm: Farm) -> None:
-    farm.service.store.memory.explanations[1] = b"no gzip"
+@pytest.mark.parametrize("fault", [BadResults("no gzip"), ArithmeticError("a bug")])
+def test_an_explanation_that_cannot_be_read_hinders_no_decision(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def fail(_: bytes) -> None:
+        raise fault
+
+    monkeypatch.setattr("service.steps.runs.decide_run.unpack", fail)
     farm.service.vote()
     assert message(farm).startswith("Benchmarks Failed")
     assert farm.tell_why() == []
