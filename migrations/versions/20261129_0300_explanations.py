@@ -28,13 +28,14 @@ def upgrade() -> None:
     )
     """)
     op.execute(_FUNCTIONS.read_text(encoding="utf-8"))
+    op.execute("REVOKE ALL ON FUNCTION machine.hold_lease(bigint, bigint) FROM PUBLIC")
     for function in _NEW:
         op.execute(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC")
         op.execute(f"GRANT EXECUTE ON FUNCTION {function} TO benchgate_machine")
 
 
 def downgrade() -> None:
-    # The version before does not renew a lease after its report, so `renew` may stay as it is.
+    # The version before ends a lease with its report, so the functions that it calls may stay as they are.
     for function in _NEW:
         op.execute(f"DROP FUNCTION {function}")
     op.execute("DROP TABLE explanation")

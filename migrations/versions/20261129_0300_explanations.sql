@@ -1,9 +1,62 @@
+-- A lease that outlasts the report is for the explanation: only these functions go on under it. All others
+-- call `hold`, and refuse to write for a build that does not run any more.
+CREATE OR REPLACE FUNCTION machine.hold_lease(p_build bigint, p_token bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    PERFORM FROM lease
+        WHERE build_id = p_build AND token = p_token AND expires_at > clock_timestamp()
+        FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the lease on build % is lost', p_build USING ERRCODE = 'BG001';
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION machine.hold(p_build bigint, p_token bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    PERFORM machine.hold_lease(p_build, p_token);
+    PERFORM FROM build WHERE id = p_build AND state = 'running';
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'build % does not run any more', p_build USING ERRCODE = 'BG001';
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION machine.find_binary(p_build bigint, p_token bigint, p_digest text)
+RETURNS TABLE (artifact text, manifest jsonb)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    PERFORM machine.hold_lease(p_build, p_token);
+    RETURN QUERY UPDATE kept_binary SET last_used_at = now() WHERE digest = p_digest
+        RETURNING kept_binary.artifact, kept_binary.manifest;
+END $$;
+
+CREATE OR REPLACE FUNCTION machine.read_pairs(p_build bigint, p_token bigint)
+RETURNS TABLE (variant integer, pair integer, artifact text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM machine.hold_lease(p_build, p_token);
+    RETURN QUERY SELECT DISTINCT l.variant, l.pair, l.artifact FROM launch l
+        WHERE l.sequence_id = (SELECT sequence_id FROM build WHERE id = p_build) ORDER BY 1, 2;
+END $$;
+
+CREATE OR REPLACE FUNCTION machine.release(p_build bigint, p_token bigint, p_delay double precision)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    PERFORM machine.hold_lease(p_build, p_token);
+    UPDATE build SET state = 'queued', phase = '',
+            attempt = CASE WHEN p_delay > 0 THEN attempt ELSE greatest(attempt - 1, 0) END,
+            not_before = now() + make_interval(secs => p_delay)
+        WHERE id = p_build AND state = 'running';
+    DELETE FROM lease WHERE build_id = p_build;
+END $$;
+
 -- As `execute`, but the machine keeps the lease: it is still at work, and ends with `explain` or `release`,
 -- which leave the state of a build alone that does not run.
 CREATE FUNCTION machine.report(p_build bigint, p_token bigint, p_execution jsonb, p_log text)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    PERFORM machine.hold(p_build, p_token);
+    PERFORM machine.hold_lease(p_build, p_token);
     UPDATE build SET state = 'executed', phase = 'analyse', execution = p_execution, log = p_log,
             executed_at = now()
         WHERE id = p_build AND state = 'running';
@@ -13,11 +66,15 @@ BEGIN
     END IF;
 END $$;
 
--- Stores the explanation of a reported build, and ends the lease.
+-- Stores the explanation of a reported build, and ends the lease. A machine that lost the answer asks again,
+-- when it holds the lease no more.
 CREATE FUNCTION machine.explain(p_build bigint, p_token bigint, p_packed bytea)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    PERFORM machine.hold(p_build, p_token);
+    IF EXISTS (SELECT FROM explanation WHERE build_id = p_build) THEN
+        RETURN;
+    END IF;
+    PERFORM machine.hold_lease(p_build, p_token);
     PERFORM FROM build WHERE id = p_build AND state IN ('executed', 'finished');
     IF NOT FOUND THEN
         RAISE EXCEPTION 'build % was not reported', p_build USING ERRCODE = 'check_violation';
@@ -29,7 +86,8 @@ BEGIN
 END $$;
 
 -- 'held', 'overdue' (still held, but past its deadline), 'cancelled' (still held, but no longer wanted)
--- or 'lost'. Only a running build has a phase of the machine.
+-- or 'lost'. Only a running build has a phase of the machine. An explanation takes two minutes: nobody keeps
+-- a host by renewing the lease of a reported build for longer than five.
 CREATE OR REPLACE FUNCTION machine.renew(p_build bigint, p_token bigint, p_seconds double precision, p_phase text)
 RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -37,7 +95,11 @@ DECLARE
 BEGIN
     UPDATE lease SET renewed_at = clock_timestamp(),
             expires_at = clock_timestamp() + make_interval(secs => p_seconds)
-        WHERE build_id = p_build AND token = p_token AND expires_at > clock_timestamp();
+        WHERE build_id = p_build AND token = p_token AND expires_at > clock_timestamp()
+            AND NOT EXISTS (
+                SELECT FROM build WHERE id = p_build AND state <> 'running'
+                    AND executed_at < now() - interval '5 minutes'
+            );
     IF NOT FOUND THEN
         RETURN 'lost';
     END IF;

@@ -136,11 +136,13 @@ class Explaining(Protocol):
     def report(self, execution: Mapping[str, Any], watch: Callable[[], None]) -> None:
         """Report the end as ``complete`` does, but keep the lease, and the host busy, to explain the result.
 
+        Pairs and kept programs can still be read. The lease is lost five minutes later at most.
+
         ``explain`` or ``release`` ends the lease. Until then ``watch`` may end any wait for the artifacts.
         """
 
     def explain(self, packed: bytes) -> None:
-        """Store the explanations of a reported build, as ``pack`` makes them; the lease ends with it."""
+        """Store the explanations of a reported build, as ``pack`` makes them; the lease ends with it. Only the first count."""
 
 
 class Claimed(Lease, Asked, PairLog, Binaries, Explaining, Protocol):

@@ -10,11 +10,11 @@ from sqlalchemy.exc import IntegrityError
 from service.domain.runs.machine_report import BuildEnd, MachineReport
 from service.domain.runs.states import MAX_ATTEMPTS, BuildState
 from service.domain.runs.vote import Outcome
-from service.domain.values.errors import Cancelled, Overdue
+from service.domain.values.errors import Cancelled, LeaseLost, Overdue
 from service.domain.verdict.comparison.explanation import MOST_PACKED
 from service.ports.machines import Upcoming
 from service.steps.runs.analyse import finish
-from tests.integration.postgres.machines.test_lease import EXPIRE, is_stopped_by, until
+from tests.integration.postgres.machines.test_lease import EXPIRE, KEY, STATE, WRITES, is_stopped_by, until
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.store_samples import BUILD, named, queue
 
@@ -114,3 +114,36 @@ def test_only_a_reported_build_is_explained_and_at_limited_length(
     assert database.rows("SELECT (SELECT count(*) FROM lease), (SELECT count(*) FROM explanation)") == [
         (1, 0)
     ]
+
+
+@pytest.mark.parametrize("write", sorted(WRITES.keys() - {"find", "pairs", "release"}))
+def test_a_reported_build_takes_no_more_results(store: PostgresStore, database: Database, write: str) -> None:
+    queue(store)
+    with claimed(worklist(database)) as build:
+        report(build)
+        before = database.rows(STATE)
+        with pytest.raises(LeaseLost):
+            WRITES[write](build)
+        assert database.rows(STATE) == before
+        assert (build.find(KEY), build.pairs()) == (None, [])
+
+
+def test_nobody_keeps_a_host_with_a_reported_build(store: PostgresStore, database: Database) -> None:
+    queue(store)
+    with claimed(worklist(database, lease_seconds=0.9)) as build:
+        report(build)
+        build.enter("explaining")
+        database.change("UPDATE build SET executed_at = now() - interval '6 minutes'")
+        until(lambda: is_stopped_by(build, LeaseLost))
+
+
+def test_an_explanation_is_sent_again_if_the_answer_was_lost(
+    store: PostgresStore, database: Database
+) -> None:
+    queue(store)
+    with claimed(worklist(database)) as build:
+        report(build)
+        for packed in (b"packed", b"again"):
+            build.explain(packed)
+    assert database.rows("SELECT packed FROM explanation") == [(b"packed",)]
+    assert database.value("SELECT count(*) FROM outbox WHERE payload ->> 'task' = 'analyse'") == 2

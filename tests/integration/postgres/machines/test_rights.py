@@ -63,6 +63,7 @@ def test_a_machine_reads_and_writes_no_table(database: Database) -> None:
     [
         "SELECT ensure_partitions(current_date, 1)",
         "SELECT machine.hold(1, 1)",
+        "SELECT machine.hold_lease(1, 1)",
         "SELECT machine.held('perf-01')",
         "SELECT machine.eligible('perf-01')",
         "SELECT nextval('lease_token')",
