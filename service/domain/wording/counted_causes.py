@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from service.domain.building.findings import Finding
+    from service.domain.runs.slowdown import Slowdown
     from service.domain.verdict.comparison.causes import Cause
     from service.domain.verdict.comparison.explanation import Explanation, Part
 
@@ -31,9 +33,12 @@ _GROUPED: Final = 999.5  # rounded to an integer, with digits in groups
 _MANY: Final = 10.0  # times as many, from which a percentage is hard to read
 
 
-def explanation(found: Explanation) -> str:
-    """Write the sentence of one slower benchmark: the functions that hold the slow-down, then the causes."""
-    name = plain(found.benchmark)
+def explanation(found: Explanation, suite: str = "") -> str:
+    """Write the sentence of one slower benchmark: the functions that hold the slow-down, then the causes.
+
+    ``suite`` is named if it is given.
+    """
+    name = plain(found.benchmark) + (f" in {plain(suite)}" if suite else "")
     grown = [_parts(found)] if found.parts else []
     grown += [_causes(found)] if found.causes else []
     missing = f"; not counted: {plain(found.obstacle)}" if found.obstacle else ""
@@ -72,11 +77,27 @@ def _causes(found: Explanation) -> str:
     return "; ".join(_cause(each, line if each is counted else "") for each in shown)
 
 
-def causes_told(found: Iterable[Explanation], blamed: Collection[str]) -> tuple[str, ...]:
-    """Write a line for each of the first blamed benchmarks that are explained, and count the others."""
-    known = [replace(e, obstacle="") for e in found if (e.causes or e.parts) and e.benchmark in blamed]
+def causes_told(
+    found: Iterable[Explanation], blamed: Collection[str], slowdowns: Iterable[Slowdown] = ()
+) -> tuple[str, ...]:
+    """Write a line for each of the first blamed benchmarks that are explained, and count the others.
+
+    Suites may share names of benchmarks: only those of ``slowdowns`` count, if it has the name with a suite.
+    """
+    suites = defaultdict[str, set[str]](set)
+    for row in slowdowns:
+        suites[row.benchmark].add(row.suite)
+    known = [
+        replace(each, obstacle="")
+        for each in found
+        if (each.causes or each.parts)
+        and each.benchmark in blamed
+        and {each.suite, ""} & suites.get(each.benchmark, {""})
+    ]
+    named = Counter(each.benchmark for each in known)
+    lines = [explanation(each, each.suite if named[each.benchmark] > 1 else "") for each in known[:_TOLD]]
     more = (f"and {len(known) - _TOLD} more, on the page of the build",) if len(known) > _TOLD else ()
-    return (*map(explanation, known[:_TOLD]), *more)
+    return (*lines, *more)
 
 
 def causes_on_lines(found: Iterable[Explanation]) -> tuple[Finding, ...]:

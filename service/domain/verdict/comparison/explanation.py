@@ -85,9 +85,10 @@ class Explanation:
     def main_line(self) -> tuple[str, int] | None:
         """Path and line that grew most in the function with more than half of the slow-down, or None.
 
-        Without samples, all causes must be in that function.
+        Without samples, all causes must be in that function. A benchmark that waits longer has none.
         """
-        if self.assembly is None or self.assembly.grown is None or not self.causes:
+        is_waiting = any(each.kind is Kind.WAITING for each in self.causes)
+        if self.assembly is None or self.assembly.grown is None or not self.causes or is_waiting:
             return None
         # The disassembled function, or the one that is no longer inlined into it.
         shown = {self.assembly.function, self.causes[0].function}

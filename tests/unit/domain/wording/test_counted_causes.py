@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from service.domain.building.findings import Finding
+from service.domain.measuring.metric import Better
+from service.domain.runs.slowdown import Slowdown
 from service.domain.verdict.comparison.causes import Cause, Kind
 from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.wording.counted_causes import are_told, causes_on_lines, causes_told, why_slower
@@ -58,3 +60,16 @@ def test_a_comment_on_a_line_says_what_grew_there_without_numbers_and_once() -> 
 def test_a_rare_event_that_is_new_has_no_percentage() -> None:
     found = Explanation("bench", "BM_a", causes=(Cause(Kind.SYSTEM_CALLS, "f", 0.0, 0.004),))
     assert causes_told([found], ["BM_a"]) == ("BM_a: new system calls (0 → 0.004 per iteration), in f",)
+
+
+def test_of_two_benchmarks_with_one_name_a_reply_has_the_slower_one() -> None:
+    both = [replace(each, suite=suite) for suite in ("bench", "other") for each in explained("BM_a")]
+    slower = [Slowdown("BM_a", "time", Better.LOWER, 0.1, 0.05, 0.2, "perf", s) for s in ("other", "bench")]
+    line = LINE.format("BM_a")
+    assert causes_told(both, BLAMED, slower[:1]) == (line,)
+    assert causes_told(both[:1], BLAMED, slower[:1]) == ()
+    assert causes_told(both, BLAMED, slower) == (
+        LINE.format("BM_a in bench"),
+        LINE.format("BM_a in other"),
+    )
+    assert causes_told(both[:1], BLAMED, [replace(slower[0], suite="")]) == (line,), "of an earlier version"

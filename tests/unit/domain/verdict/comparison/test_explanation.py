@@ -77,6 +77,8 @@ def test_the_main_line_is_in_the_function_with_most_of_the_slow_down() -> None:
     for parts in (Part("HashTable::find", 0.05, 0.04, 0.06), Part("main", 0.1, 0.09, 0.11)):
         assert replace(WHOLE, parts=(parts,)).main_line is None
     assert replace(WHOLE, parts=(), causes=(branches, branches._replace(function="main"))).main_line is None
+    waiting = Cause(Kind.WAITING, "HashTable::find", 1e-6, 2e-6)
+    assert replace(WHOLE, parts=(), causes=(waiting, branches)).main_line is None
     assert replace(WHOLE, assembly=None).main_line is None
     assert replace(WHOLE, assembly=Assembly("HashTable::find")).main_line is None
 
