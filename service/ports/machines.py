@@ -142,7 +142,10 @@ class Explaining(Protocol):
         """
 
     def explain(self, packed: bytes) -> None:
-        """Store the explanations of a reported build, as ``pack`` makes them; the lease ends with it. Only the first count."""
+        """Store the explanations of a reported build, as ``pack`` makes them; the lease ends with it.
+
+        Again, it changes nothing.
+        """
 
 
 class Claimed(Lease, Asked, PairLog, Binaries, Explaining, Protocol):

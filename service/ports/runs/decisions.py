@@ -35,6 +35,11 @@ def review_key(run_id: int, decision: int) -> str:
     return f"run/{run_id}/decision/{decision}"
 
 
+def why_key(run_id: int, build_id: int) -> str:
+    """Return the idempotency key of the review that explains a build after a run's decision."""
+    return f"run/{run_id}/why/{build_id}"
+
+
 class ReviewState(StrEnum):
     """The progress of a review from the outbox to its server."""
 
@@ -42,7 +47,7 @@ class ReviewState(StrEnum):
     SENT = "sent"
     SUPERSEDED = "superseded"  # its change moved on before it was posted
     REFUSED = "refused"  # by the server, for good
-    DEAD = "dead"  # the server does not show its change
+    DEAD = "dead"  # the server does not show its change, or does not take an optional message
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class DueReview:
     missing_seconds: float  # since the server first did not show its change; 0: it did at the last attempt
     review: Review
     failed_posts: int = 0  # attempts that the server received and did not confirm
+    key: str = ""  # under which it was queued
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,9 @@ class Outbox(Protocol):
     def queue_review(self, dedup_key: str, review: Review) -> None:
         """Queue a review for the review server, once for each key."""
 
+    def drop_review(self, dedup_key: str) -> None:
+        """Supersede the review of this key if it was not posted yet."""
+
     def sent_review(self, patch_set_id: int) -> Review | None:
         """Return the review of a patch set's last decision if the server took its message and its votes."""
 
@@ -135,6 +144,7 @@ class DueReviews(Protocol):
     def due_reviews(self, instance: str | None = None) -> Sequence[DueReview]:
         """Return the reviews that are due, in the order of their decisions; only the first of each change.
 
+        A silent review waits for those before it, but none waits for a silent one.
         ``instance`` is the review server; None: all.
         """
 

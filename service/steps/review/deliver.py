@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _NOT_YET: Final = 60.0  # seconds until a server must show a patch set that was just pushed
 _ENOUGH: Final = 2  # failures in a row: then the server fails, not a single change
 _LONGEST: Final = 300.0  # seconds between two attempts
+_SILENT: Final = 8  # attempts to post what nobody waits for, in about four minutes
 _WITH_COMMENTS: Final = 5  # attempts to post the inline comments as well
 
 _LOG: Final = structlog.get_logger(__name__)
@@ -52,15 +53,19 @@ def deliver_reviews(store: Store, upkeep: Delivery, server: ReviewServer) -> int
         with store.exclusive(f"review {due.review.change.instance}/{due.review.change.number}") as is_ours:
             if not is_ours:
                 continue
-            bind_review(due.review)
+            bind_review(due.review, due.key)
             try:
                 if _deliver(store, upkeep, server, due):
                     _LOG.info("review.posted", labels=dict(due.review.labels))
                     posted += 1
                 failures = 0
             except Transient as error:
-                wait = min(2.0**due.attempts, _LONGEST) if error.retry_after is None else error.retry_after
-                upkeep.postpone_review(due.outbox_id, wait, str(error))
+                if due.review.is_silent and due.attempts + 1 >= _SILENT:
+                    upkeep.settle_review(due.outbox_id, ReviewState.DEAD, str(error))
+                else:
+                    wait = min(2.0**due.attempts, _LONGEST)
+                    wait = wait if error.retry_after is None else error.retry_after
+                    upkeep.postpone_review(due.outbox_id, wait, str(error))
                 failures += 1
         if failures == _ENOUGH:
             break

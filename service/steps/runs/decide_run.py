@@ -31,7 +31,7 @@ from service.domain.wording.message import (
 from service.domain.wording.next_steps import EndedBuild, NextStepKind, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.storing import known_by_build, matched_by_build
-from service.ports.runs.decisions import NewDecision, review_key
+from service.ports.runs.decisions import NewDecision, review_key, why_key
 from service.steps.failures.match_known import keep_matches
 from service.steps.runs.log_context import bind_run
 
@@ -91,6 +91,8 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     }
     asked = {id_: may_be_known(each) for id_, each in alike.items()}
     why = explained(tx.explanations, builds)
+    for build in builds:  # this message says it, or the build is waived now
+        tx.outbox.drop_review(why_key(run.id, build.id))
     reports = [
         _report(each, rates, links.build, _causes(each, [asked, partly, again], why, parents))
         for each in reported
@@ -126,12 +128,12 @@ def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[in
 
     Machines write explanations; one that cannot be read is left out, too.
     """
-    blamed = {build.id: build.blamed for build in builds if build.blamed}
+    blamed = {build.id: (build.blamed, build.slowdowns or ()) for build in builds if build.blamed}
     found = {}
     for build, packed in stored.packed_of(list(blamed)).items() if blamed else ():
         try:
-            read = [each for each in unpack_brief(packed) if each.benchmark in blamed[build]]
-            lines, comments = causes_told(read, blamed[build]), causes_on_lines(read)
+            read = [each for each in unpack_brief(packed) if each.benchmark in blamed[build][0]]
+            lines, comments = causes_told(read, *blamed[build]), causes_on_lines(read)
         except Exception as error:  # noqa: BLE001 - a machine wrote it: optional text never ends a vote
             _LOG.warning("explanation.unreadable", id=build, error=repr(error))
             continue

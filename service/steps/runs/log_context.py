@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from service.ports.runs.runs import RunRecord
 
 _REF: Final = re.compile(r"refs/changes/[0-9]+/([0-9]+)/([0-9]+)")
-_RUN: Final = re.compile(r"/runs/([0-9]+)#v[0-9]+$")
+_RUN: Final = re.compile(r"\bruns?/([0-9]+)[/#]")
 
 
 def bind_run(run: RunRecord) -> None:
@@ -38,10 +38,10 @@ def names_of_build(build: BuildRecord) -> dict[str, str | int]:
     return named
 
 
-def bind_review(review: Review) -> None:
-    """Let every later log line of this task name the review, its change, and the run that it is about."""
+def bind_review(review: Review, key: str) -> None:
+    """Let every later log line of this task name the review, its change, and the run in its key."""
     bind_change(review.change)
-    run = _RUN.search(review.marker)
+    run = _RUN.search(key)
     bind_contextvars(review=review.marker, revision=review.revision, run=int(run[1]) if run else None)
 
 

@@ -9,6 +9,7 @@ from service.domain.review.inline_comments import comments_to_post
 from service.domain.runs.states import BuildState, RunState
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.wording.counted_causes import are_told, why_slower
+from service.ports.runs.decisions import why_key
 from service.steps.runs.decide_run import explained, has_failed, waivers_on
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def tell_why(store: Store, links: Links, build_id: int) -> None:
                 posted = tx.outbox.remarks_on(run.change, run.revision) if named else ()
                 comments = comments_to_post(named, [build.job], posted)
                 review = Review(run.change, run.revision, message, comments=comments, is_silent=True)
-                tx.outbox.queue_review(f"run/{run_id}/why/{build_id}", review)
+                tx.outbox.queue_review(why_key(run_id, build_id), review)
 
 
 def _counts(tx: Transaction, run: RunRecord, build: BuildRecord) -> bool:

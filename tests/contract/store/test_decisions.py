@@ -155,6 +155,15 @@ class TestOutbox:
         send(store, "1", silent)
         assert [due.review for due in upkeep.due_reviews()] == [silent]
 
+    def test_a_review_is_dropped_unless_it_was_posted(self, store: Store, upkeep: Upkeep) -> None:
+        for key, number in (("posted", 7), ("dropped", 8), ("kept", 9)):
+            send(store, key, review(number, key))
+        upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, ReviewState.DEAD)
+        with store.transaction() as tx:
+            for key in ("posted", "dropped", "unknown"):
+                tx.outbox.drop_review(key)
+        assert [due.key for due in upkeep.due_reviews()] == ["kept"]
+
     @pytest.mark.parametrize("state", ENDS)
     def test_the_last_review_of_a_patch_set_is_revived_if_it_never_arrived(
         self, store: Store, upkeep: Upkeep, state: ReviewState
@@ -252,6 +261,17 @@ class TestDueReviews:
         assert upkeep.due_reviews() == [other]
         upkeep.settle_review(first.outbox_id, ReviewState.SUPERSEDED)
         assert [due.review.message for due in upkeep.due_reviews()] == ["2", "3"]
+
+    def test_a_silent_review_waits_for_a_vote_but_no_vote_for_it(self, site: StoreSite) -> None:
+        silent = replace(review(7, "why"), is_silent=True)
+        for key, each in (("1", silent), ("2", review(7, "vote")), ("3", silent)):
+            send(site.store, key, each)
+        before, vote = site.upkeep.due_reviews()
+        assert (before.key, vote.key) == ("1", "2")
+        site.upkeep.postpone_review(before.outbox_id, 60.0, "rejected")
+        assert site.upkeep.due_reviews() == [vote]
+        site.upkeep.settle_review(vote.outbox_id, ReviewState.SENT)
+        assert [due.key for due in site.upkeep.due_reviews()] == ["3"]
 
     def test_a_postponed_review_comes_back(self, site: StoreSite) -> None:
         send(site.store, "1", review())

@@ -105,6 +105,11 @@ class MemoryOutbox(InMemory, Outbox):
     def queue_review(self, dedup_key: str, review: Review) -> None:
         self._m.reviews.setdefault(dedup_key, StoredReview(review, next_at=self._m.clock))
 
+    def drop_review(self, dedup_key: str) -> None:
+        stored = self._m.reviews.get(dedup_key)
+        if stored is not None and stored.state is ReviewState.PENDING:
+            self._m.reviews[dedup_key] = replace(stored, state=ReviewState.SUPERSEDED)
+
     def sent_review(self, patch_set_id: int) -> Review | None:
         stored = self._m.reviews.get(self._last_review(patch_set_id))
         if stored is None or stored.state is not ReviewState.SENT:

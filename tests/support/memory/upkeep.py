@@ -88,20 +88,21 @@ class MemoryUpkeep(Upkeep):
             self.memory.outbox.pop(number, None)
 
     def due_reviews(self, instance: str | None = None) -> Sequence[DueReview]:
-        first: dict[ChangeKey, DueReview] = {}
-        late: set[ChangeKey] = set()
-        for number, each in enumerate(self.memory.reviews.values(), 1):
+        found: list[DueReview] = []
+        waiting: set[ChangeKey] = set()
+        for number, (key, each) in enumerate(self.memory.reviews.items(), 1):
             change = each.review.change
             if instance not in {None, change.instance}:
                 continue
-            if each.state is not ReviewState.PENDING or change in first or change in late:
+            if each.state is not ReviewState.PENDING or change in waiting:
                 continue
+            if not each.review.is_silent:
+                waiting.add(change)
             if each.next_at > self.memory.clock:
-                late.add(change)
                 continue
             missing = 0.0 if each.missing_since is None else self.memory.clock - each.missing_since
-            first[change] = DueReview(number, each.attempts, missing, each.review, each.failed_posts)
-        return list(first.values())
+            found.append(DueReview(number, each.attempts, missing, each.review, each.failed_posts, key))
+        return found
 
     def settle_review(
         self,

@@ -172,6 +172,12 @@ class OutgoingWork(Connected, Outbox):
         self._execute(new.on_conflict_do_nothing())
 
     @override
+    def drop_review(self, dedup_key: str) -> None:
+        waits = t.outbox.c.state == ReviewState.PENDING
+        unwanted = update(t.outbox).where(t.outbox.c.dedup_key == dedup_key, waits)
+        self._execute(unwanted.values(state=ReviewState.SUPERSEDED))
+
+    @override
     def sent_review(self, patch_set_id: int) -> Review | None:
         query = select(t.outbox.c.payload).where(
             t.outbox.c.dedup_key == self._last_review(patch_set_id),

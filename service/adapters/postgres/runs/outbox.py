@@ -31,9 +31,10 @@ FROM outbox WHERE kind = 'task' AND state = 'pending' AND next_at <= now()
 ORDER BY id LIMIT :batch
 """)
 _DROP: Final = text("DELETE FROM outbox WHERE kind = 'task' AND id = ANY(cast(:ids AS bigint[]))")
-# A later decision on a change never overtakes an earlier one: that vote would then be the last.
+# A later decision on a change never overtakes an earlier one: that vote would then be the last. A silent
+# review has no vote, and holds up none.
 _REVIEWS = text("""
-SELECT id, attempts, payload,
+SELECT id, dedup_key, attempts, payload,
        coalesce(extract(epoch FROM now() - missing_since), 0)::float8 AS missing_seconds
 FROM outbox AS due
 WHERE kind = 'review' AND state = 'pending' AND next_at <= now()
@@ -43,6 +44,7 @@ WHERE kind = 'review' AND state = 'pending' AND next_at <= now()
     WHERE earlier.kind = 'review' AND earlier.state = 'pending' AND earlier.id < due.id
       AND earlier.payload -> 'instance' = due.payload -> 'instance'
       AND earlier.payload -> 'number' = due.payload -> 'number'
+      AND NOT earlier.payload ? 'is_silent'
 )
 ORDER BY id LIMIT :batch
 """)
@@ -127,4 +129,5 @@ def _due(row: Row[Any]) -> DueReview:
         missing_seconds=row.missing_seconds,
         failed_posts=payload.get("failed_posts", 0),
         review=review_of(payload),
+        key=row.dedup_key,
     )

@@ -250,3 +250,15 @@ class TestFaults:
             assert delivery.deliver() == 0
 
         assert delivery.deliver() == 1
+
+
+def test_a_message_that_nobody_waits_for_is_given_up_after_some_attempts(delivery: Delivery) -> None:
+    delivery.deliver()
+    why = Review(KEY, "patch1", "why\n\nhttps://bench.example.com/job/perf/1/#why", is_silent=True)
+    with delivery.store.transaction() as tx:
+        tx.outbox.queue_review("why", why)
+    delivery.server.refused = [Transient("the proxy rejects the text")] * 20
+    for _ in range(12):
+        delivery.deliver()
+    assert delivery.states[1] == ("dead", "the proxy rejects the text")
+    assert len(delivery.server.refused) == 12

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 
 from service.domain.review.change import InlineComment, Review
 from service.domain.runs.overrides import OverrideKind
@@ -70,7 +72,7 @@ def test_a_decided_run_is_explained_once_without_a_vote_and_without_mail(farm: F
     text = f"Slow-Down Explained \n\n{LINE}\n\nhttps://bench.example.com/job/perf/1/#why"
     assert farm.tell_why() == [Review(KEY, "patch1", text, is_silent=True)]
     assert farm.tell_why() == []
-    assert [farm.service.deliver() for _ in range(2)] == [1, 1]
+    assert [farm.service.deliver() for _ in range(2)] == [1, 2]  # and the vote is not granted
     assert "run/1/why/1" in farm.service.store.memory.reviews
 
 
@@ -98,6 +100,25 @@ def test_an_overridden_build_is_not_explained(farm: Farm) -> None:
     assert LINE not in message(farm)
     assert farm.tell_why() == []
     assert comments(farm) == [(), ()]
+
+
+def test_an_override_also_stops_what_waits_for_delivery(farm: Farm) -> None:
+    decide_first(farm)
+    assert len(farm.tell_why()) == 1
+    with farm.service.store.transaction() as tx:
+        tx.overrides.add(1, NewOverride(OverrideKind.OVERRIDE, "1", "Ann", builds=[1], reason="wanted"))
+    decide_again(farm)
+    while farm.service.deliver():
+        pass
+    assert not [each for each in farm.service.server.reviews if LINE in each.message]
+
+
+def test_the_log_names_the_run_of_a_message_that_explains(farm: Farm) -> None:
+    decide_first(farm)
+    farm.tell_why()
+    with capture_logs(processors=[merge_contextvars]) as logs:
+        assert [farm.service.deliver() for _ in range(2)] == [1, 2]
+    assert [each["run"] for each in logs if each["event"] == "review.posted"] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.CANCELLED])
