@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+LOCKS = Cause(Kind.LOCKS, "f", 1.0, 2.0)
 LINE = "BM_a: 300 % more branch misses (10 → 40 per iteration), in work"
 
 
@@ -129,16 +130,16 @@ def test_a_run_without_a_decision_gets_no_message(farm: Farm, state: RunState) -
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "causes"),
-    [("BM_b", [Cause(Kind.LOCKS, "f", 1.0, 2.0)]), ("BM_a", [])],
-    ids=["of a benchmark that counts not", "without a cause"],
+    ("suite", "benchmark", "causes"),
+    [("bench", "BM_b", [LOCKS]), ("other", "BM_a", [LOCKS]), ("bench", "BM_a", [])],
+    ids=["of a benchmark that counts not", "of another suite", "without a cause"],
 )
 def test_what_says_nothing_about_the_vote_makes_no_message(
-    farm: Farm, benchmark: str, causes: Sequence[Cause]
+    farm: Farm, suite: str, benchmark: str, causes: Sequence[Cause]
 ) -> None:
     decide_first(farm)
     memory = farm.service.store.memory
-    memory.explanations[1] = pack([Explanation("bench", benchmark, causes=tuple(causes))])
+    memory.explanations[1] = pack([Explanation(suite, benchmark, causes=tuple(causes))])
     assert farm.tell_why() == []
 
 
