@@ -110,7 +110,7 @@ class BuildReading(Protocol):
     def explanations(self, build_id: int, stacks_of: int = 0) -> ExplainedBuild:
         """Return why benchmarks of a build are slower; empty if nothing was explained.
 
-        Only the item with the number ``stacks_of``, from 1, comes with its stacks.
+        Only the item with the number ``stacks_of``, from 1, comes with its stacks and instructions.
         """
 
 

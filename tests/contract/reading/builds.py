@@ -13,6 +13,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
+from service.domain.verdict.comparison.assembly import Assembly, CodeRow
 from service.domain.verdict.comparison.explanation import Explanation, Stack, pack
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.shown import ExplainedBuild
@@ -28,10 +29,11 @@ class BuildReadingContract:
     def test_a_build_has_the_explanations_that_its_machine_reported(self, site: ReadingSite) -> None:
         site.add_change()
         name, other = (measure(site, 1, "BM_a") for _ in range(2))
-        found = Explanation("s", NASTY, stacks=(Stack((NASTY,), 1.0, 1.1),))
+        code = Assembly(NASTY, (CodeRow(None, NASTY, 0.0, 1.0, NASTY, 1),))
+        found = Explanation("s", NASTY, stacks=(Stack((NASTY,), 1.0, 1.1),), assembly=code)
         site.explain(name, pack([found, found]))
         build, plain = (site.reading.build(each.job, each.number).build.id for each in (name, other))
-        brief = replace(found, stacks=())
+        brief = replace(found, stacks=(), assembly=Assembly(NASTY))
         assert site.reading.explanations(build) == ExplainedBuild((brief, brief))
         assert site.reading.explanations(build, 2) == ExplainedBuild((brief, found))
         assert site.reading.explanations(plain) == ExplainedBuild()

@@ -142,7 +142,7 @@ def samples_of(
 def explanations_of(
     connection: Connection, build_id: int, stacks_of: int, sight: Mapping[str, Any]
 ) -> ExplainedBuild:
-    """Return why benchmarks of a build are slower, one of them with its stacks."""
+    """Return why benchmarks of a build are slower, one of them with its stacks and instructions."""
     packed = connection.execute(_EXPLANATION, {"build_id": build_id, **sight}).scalar()
     return ExplainedBuild() if packed is None else ExplainedBuild.of(bytes(packed), stacks_of)
 

@@ -187,8 +187,8 @@ def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]
 
     Args:
         data: what it wrote.
-        stacks_of: only this explanation, counted from 1, gets its stacks, which take most of the time; None:
-            all.
+        stacks_of: only this explanation, counted from 1, gets its stacks and instructions, which take most of
+            the time; None: all.
 
     Raises:
         BadResults: it is too large, or something else.

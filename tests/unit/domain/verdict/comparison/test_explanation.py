@@ -187,7 +187,6 @@ def test_anything_else_is_refused(data: bytes) -> None:
             read(data)
 
 
-def test_the_stacks_of_one_are_read_if_asked() -> None:
-    brief = replace(WHOLE, stacks=())
-    assert unpack(pack([WHOLE, WHOLE]), stacks_of=2) == (brief, WHOLE)
-    assert unpack(pack([WHOLE]), stacks_of=0) == (brief,)
+def test_stacks_and_instructions_of_one_are_read_if_asked() -> None:
+    assert unpack(pack([WHOLE, WHOLE]), stacks_of=2) == (LINES, WHOLE)
+    assert unpack(pack([WHOLE]), stacks_of=0) == (LINES,)
