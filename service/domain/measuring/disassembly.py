@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # -l and --inlines need debug information, and print nothing without it.
 OBJDUMP: Final = "objdump -d -C -l --inlines --no-show-raw-insn"
+GAP: Final = "…"  # the text of an instruction that stands for others
 MOST_BYTES: Final = 8 << 20  # of a listing
 _MOST_TEXT: Final = 120  # characters of an instruction
 _MOST_NAME: Final = 60  # of a function in it
@@ -89,13 +90,13 @@ def repository_path(path: str, roots: Collection[str]) -> str:
 
 
 def around(found: Sequence[Instruction], executed: Collection[int], context: int) -> list[Instruction]:
-    """Keep executed instructions, and some others before and after each; an ellipsis replaces the rest."""
+    """Keep executed instructions, and some others before and after each; ``GAP`` replaces the rest."""
     near = {at for at, each in enumerate(found) if each.address in executed}
     near = {at + by for at in near for by in range(-context, context + 1) if 0 <= at + by < len(found)}
     kept, last = list[Instruction](), -1
     for at in sorted(near):
         if kept and at != last + 1:
-            kept.append(Instruction(0, "…"))
+            kept.append(Instruction(0, GAP))
         kept.append(found[at])
         last = at
     return kept

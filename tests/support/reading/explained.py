@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from service.domain.verdict.comparison.assembly import Assembly, CodeRow, Line
 from service.domain.verdict.comparison.causes import Cause, Kind
 from service.domain.verdict.comparison.explanation import Explanation, Part, Stack
 
@@ -50,6 +53,26 @@ EXPLAINED: Final = Explanation(
     ),
     stacks=STACKS,
 )
+SOURCE: Final = "src/kv/crc32c.cc"
+
+
+def _code_row(text: str) -> CodeRow:
+    base, patch, base_rate, patch_rate, line = text.split("|")
+    return CodeRow(base or None, patch or None, float(base_rate), float(patch_rate), SOURCE, int(line))
+
+
+# g++ -O2 of a checksum by tables, whose patch counts the bytes in memory; aligned.
+_ROWS: Final = Path(__file__).parents[2] / "samples/disassembly/crc32c.txt"
+CODE: Final = Assembly(
+    "kv::crc32c",
+    tuple(map(_code_row, _ROWS.read_text().splitlines())),
+    (
+        *(Line(SOURCE, line, 0.0, 128.0) for line in (17, 18)),
+        *(Line(SOURCE, line, cost, cost + 1) for line, cost in ((21, 19.0), (10, 0.0), (12, 262.0))),
+        *(Line(SOURCE, line, cost, cost) for line, cost in ((13, 256.0), (14, 1664.0), (16, 512.0))),
+    ),
+)
+DISASSEMBLED: Final = replace(EXPLAINED, causes=EXPLAINED.causes[1:], assembly=CODE)
 
 
 def random_stacks(number: int, seed: int = 1) -> Iterator[Stack]:
