@@ -22,6 +22,7 @@ from dashboards.review.overview import NO_OVERVIEW, summary_of
 from dashboards.runs.next_steps import steps_after
 from dashboards.trunk.trends import add_trends
 from dashboards.verdict.build_tables import tables_of, waived
+from dashboards.verdict.code_table import code_groups
 from dashboards.verdict.exports import add_exports
 from dashboards.verdict.flame_graph import flame_graph
 from service.domain.review.change import ChangeStatus
@@ -239,9 +240,17 @@ def _add_explanations(router: APIRouter, reading_of: ReadingOf, pages: Pages) ->
         explained = reading.explanations(detail.build.id, place)
         if place > len(explained.items):
             raise NotFound(explained.problem or f"the build {job}/{number} has no such explanation")
-        found = explained.items[place - 1]
-        graph = flame_graph(found.stacks)
-        return pages.render(request, "why.html", detail=detail, found=found, graph=graph)
+        found, run = explained.items[place - 1], next(iter(detail.runs), None)
+        return pages.render(
+            request,
+            "why.html",
+            instance=run.instance if run else "",
+            detail=detail,
+            run=run,
+            found=found,
+            graph=flame_graph(found.stacks),
+            code=code_groups(found.assembly) if found.assembly else (),
+        )
 
 
 def _is_commented_on(reading: ChangeReading, run: Run) -> bool:

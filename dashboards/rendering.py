@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from service.domain.access.caller import AccountLink
+    from service.domain.verdict.comparison.assembly import CodeRow, Line
     from service.domain.verdict.comparison.explanation import Explanation
+    from service.ports.runs.shown import Run
     from service.steps.runs.check_health import HealthCheck, HealthReport
 
 
@@ -64,6 +66,17 @@ class ReviewLinks:
         """Return the address of a patch set, or of the whole change without one."""
         number = str(change) if patch_set is None else f"{change}/{patch_set}"
         return f"{self._base}/c/{quote(project)}/+/{number}" if self._base else ""
+
+    def line(self, run: Run | None, place: CodeRow | Line) -> str:
+        """Return the address of a line in a run's patch set; empty if the run has none, or the line no path.
+
+        A line of the parent is on the left of the two.
+        """
+        if run is None or run.change is None or not (self._base and place.path):
+            return ""
+        side = "b" if place.patch is None else ""
+        page = self.patch_set(run.project, run.change, run.patch_set)
+        return f"{page}/{quote(place.path)}#{side}{place.line}"
 
     def commit(self, revision: str) -> str:
         """Return an address that leads to the change of a commit."""

@@ -156,15 +156,14 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
         job: JobName,
         number: Number,
         stacks: Annotated[
-            int | None, Query(ge=1, le=100, description="the item, from 1, that comes with its stacks")
+            int | None, Query(ge=1, le=100, description="the item, from 1, with its stacks and instructions")
         ] = None,
     ) -> Explanations:
-        """Causes of slower benchmarks of a build: what was counted, and functions whose time grew."""
+        """Causes of slower benchmarks of a build: what was counted, functions whose time grew, and lines."""
         reading = reading_of(request)
         found = reading.explanations(reading.build(job, number).build.id, stacks or 0)
         items = (
-            ExplainedBenchmark.of(each, has_stacks=place == stacks)
-            for place, each in enumerate(found.items, 1)
+            ExplainedBenchmark.of(each, is_whole=place == stacks) for place, each in enumerate(found.items, 1)
         )
         return Explanations(items=tuple(items), problem=found.problem)
 

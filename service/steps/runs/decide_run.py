@@ -16,7 +16,7 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
 from service.domain.values.identity import BuildName, RunKind
-from service.domain.verdict.comparison.explanation import unpack_brief
+from service.domain.verdict.comparison.explanation import unpack
 from service.domain.wording.counted_causes import causes_on_lines, causes_told
 from service.domain.wording.failures import also_on_parent, partly_known
 from service.domain.wording.known_failures import closed_bugs, may_be_known
@@ -132,7 +132,7 @@ def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[in
     found = {}
     for build, packed in stored.packed_of(list(blamed)).items() if blamed else ():
         try:
-            read = [each for each in unpack_brief(packed) if each.benchmark in blamed[build][0]]
+            read = [each for each in unpack(packed, 0) if each.benchmark in blamed[build][0]]
             lines, comments = causes_told(read, *blamed[build]), causes_on_lines(read)
         except Exception as error:  # noqa: BLE001 - a machine wrote it: optional text never ends a vote
             _LOG.warning("explanation.unreadable", id=build, error=repr(error))

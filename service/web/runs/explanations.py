@@ -38,6 +38,40 @@ class SampledStack(BaseModel):
     patch: float
 
 
+class ComparedInstruction(BaseModel):
+    """An instruction of one or both sides, and how often an iteration executes it.
+
+    A target ``#3`` is the third of the list.
+    """
+
+    base: Annotated[str | None, Field(description="null: only the patch has it")]
+    patch: Annotated[str | None, Field(description="null: only the parent has it")]
+    base_rate: float
+    patch_rate: float
+    path: Annotated[str, Field(description="in the repository; empty: not known")]
+    line: Annotated[int, Field(description="of the patch; of the parent if only the parent has it")]
+
+
+class GrownLine(BaseModel):
+    """A line of the patch, and what an iteration of each side spends there, in events of the first cause."""
+
+    path: str
+    line: int
+    base: float
+    patch: float
+
+
+class ComparedCode(BaseModel):
+    """The code of the function that grew most."""
+
+    function: str
+    lines: Annotated[tuple[GrownLine, ...], Field(description="the largest growth first")]
+    rows: Annotated[
+        tuple[ComparedInstruction, ...] | None,
+        Field(description="null unless the request asks for this item's"),
+    ] = None
+
+
 class ExplainedBenchmark(BaseModel):
     """Causes of the slow-down of a benchmark, as far as they are known."""
 
@@ -51,12 +85,17 @@ class ExplainedBenchmark(BaseModel):
         tuple[SampledStack, ...] | None, Field(description="null unless the request asks for this item's")
     ]
     obstacle: Annotated[str, Field(description="why it is not explained, or not completely")]
+    assembly: Annotated[ComparedCode | None, Field(description="null if nothing was disassembled")] = None
 
     @staticmethod
-    def of(found: Explanation, *, has_stacks: bool) -> ExplainedBenchmark:
-        """Make the item of an explained benchmark."""
-        stacks = [each._asdict() for each in found.stacks] if has_stacks else None
-        return ExplainedBenchmark.model_validate({**found.to_mapping(), "stacks": stacks})
+    def of(found: Explanation, *, is_whole: bool) -> ExplainedBenchmark:
+        """Make the item of an explained benchmark; a whole one has its stacks and instructions."""
+        item = {**found.to_mapping(), "stacks": None}
+        if is_whole:
+            item["stacks"] = [each._asdict() for each in found.stacks]
+            if found.assembly:
+                item["assembly"]["rows"] = [each._asdict() for each in found.assembly.rows]
+        return ExplainedBenchmark.model_validate(item)
 
 
 class Explanations(BaseModel):

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.domain.verdict.comparison.assembly import Assembly, CodeRow, Line
 from service.domain.verdict.comparison.explanation import Explanation, Part, Stack, pack
-from service.web.runs.explanations import ExplainedBenchmark
-from tests.support.reading.explained import EXPLAINED
+from service.web.runs.explanations import ComparedCode, ComparedInstruction, ExplainedBenchmark, GrownLine
+from tests.support.reading.explained import CODE, DISASSEMBLED, EXPLAINED, SOURCE
 from tests.support.reading.sample_project import sample_project
-from tests.support.web import build_app, call
+from tests.support.web import GERRIT, build_app, build_pages, call
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -87,6 +88,25 @@ def test_the_page_of_a_benchmark_has_its_flame_graph_and_what_is_not_drawn() -> 
     assert "No stacks are stored" in page_of(site(replace(EXPLAINED, stacks=())), f"{BUILD}why/1")
 
 
+def test_the_page_has_the_code_of_both_sides_with_lines_of_the_patch_set() -> None:
+    reading = sample_project()
+    reading.explained[reading.build(JOB, NUMBER).build.id] = pack([DISASSEMBLED])
+    page = page_of(build_pages(reading, review_urls={"gerrit": GERRIT}), f"{BUILD}why/1")
+    assert (page.count("<tr id="), page.count("<details><summary>21 unchanged")) == (len(CODE.rows), 1)
+    row = '<tr id="i23" class="added"><td>23</td><td>+</td><td></td><td></td><td>addq $0x8,(%rdi)</td>'
+    assert f"{row}<td>128</td>" in page
+    for side in ("", "b"):
+        assert f'<a href="{GERRIT}/c/kv_engine/+/4712/2/{SOURCE}#{side}17" rel' in page
+    assert ">+128<" in page
+    assert GERRIT not in page_of(site(DISASSEMBLED), f"{BUILD}why/1")
+
+
+def test_lines_are_shown_where_instructions_were_too_large_to_store() -> None:
+    page = page_of(site(replace(DISASSEMBLED, assembly=CODE._replace(rows=()))), f"{BUILD}why/1")
+    assert ("crc32c.cc:17" in page, "No instructions are stored" in page) == (True, True)
+    assert "Code of" not in page_of(site(EXPLAINED), f"{BUILD}why/1")
+
+
 @pytest.mark.parametrize("place", [0, 2, 21, "x"])
 def test_a_place_without_an_explanation_has_no_page(place: object) -> None:
     assert call(site(EXPLAINED), "GET", f"{BUILD}why/{place}").status_code == 404
@@ -94,14 +114,19 @@ def test_a_place_without_an_explanation_has_no_page(place: object) -> None:
 
 def test_hostile_names_stay_text() -> None:
     parts, stacks = (Part(HOSTILE, 0.1, 0.0, 0.2),), (Stack((HOSTILE,), 1.0, 1.1),)
-    found = Explanation(HOSTILE, HOSTILE, sampled=0.1, parts=parts, stacks=stacks, obstacle=HOSTILE)
+    code = Assembly(
+        HOSTILE, (CodeRow(HOSTILE, f"{HOSTILE} #1", 1, 1, HOSTILE, 1),), (Line(HOSTILE, 1, 1, 2),)
+    )
+    found = Explanation(
+        HOSTILE, HOSTILE, sampled=0.1, parts=parts, stacks=stacks, obstacle=HOSTILE, assembly=code
+    )
     app = site(found)
     for path in (BUILD, f"{BUILD}why/1"):
         assert "<img" not in page_of(app, path).replace('<img src="/static/', "")
 
 
-def explained(**params: object) -> Any:  # noqa: ANN401 - whatever JSON holds
-    return call(site(EXPLAINED, LONG), "GET", API, params=params).json()["items"]
+def explained(*items: Explanation, **params: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    return call(site(*(items or (EXPLAINED, LONG))), "GET", API, params=params).json()["items"]
 
 
 def test_the_api_answers_explanations_with_the_stacks_of_one_if_asked() -> None:
@@ -115,9 +140,21 @@ def test_the_api_answers_explanations_with_the_stacks_of_one_if_asked() -> None:
     assert second["stacks"][0]["frames"] == list(EXPLAINED.stacks[0].frames)
 
 
+def test_the_api_answers_lines_always_and_instructions_with_the_stacks() -> None:
+    brief, whole = (each["assembly"] for each in explained(DISASSEMBLED, DISASSEMBLED, stacks=2))
+    assert brief == {
+        "function": CODE.function,
+        "lines": [each._asdict() for each in CODE.lines],
+        "rows": None,
+    }
+    assert whole == {**brief, "rows": [each._asdict() for each in CODE.rows]}
+    assert explained()[0]["assembly"] is None
+
+
 def test_the_api_has_every_field_of_an_explanation() -> None:
-    only_on_pages = {"assembly", "touched"}
-    assert ExplainedBenchmark.model_fields.keys() == {e.name for e in fields(Explanation)} - only_on_pages
+    assert ExplainedBenchmark.model_fields.keys() == {e.name for e in fields(Explanation)} - {"touched"}
+    for model, row in ((ComparedCode, Assembly), (ComparedInstruction, CodeRow), (GrownLine, Line)):
+        assert model.model_fields.keys() == set(row._fields)
 
 
 def test_a_build_without_explanations_has_an_empty_list() -> None:

@@ -135,7 +135,7 @@ class Explanation:
                 parts=tuple(map(_part, found.get("parts", ())[:MOST_PARTS])),
                 stacks=tuple(map(_stack, found.get("stacks", ())[:MOST_STACKS])),
                 obstacle=_text(found.get("obstacle", "")),
-                assembly=_assembly(code, found.get("rows")) if (code := found.get("assembly")) else None,
+                assembly=_assembly(code, found.get("rows", ())) if (code := found.get("assembly")) else None,
                 touched=_place(*place) if (place := found.get("touched")) else None,
             )
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -187,28 +187,17 @@ def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]
 
     Args:
         data: what it wrote.
-        stacks_of: only this explanation, counted from 1, gets its stacks and instructions, which take most of
-            the time; None: all.
+        stacks_of: only this explanation, counted from 1, gets its stacks and instructions; None: all. Without
+            any (0), it takes a fraction of the time.
 
     Raises:
         BadResults: it is too large, or something else.
     """
-    rows, rest = _read(data, _MOST_JSON)
-    large = _read(rest, _MOST_JSON)[0] if rest else []  # a previous version wrote all into one member
-    nothing = dict[str, Any]()
-    whole = [{**row, **lists} for row, lists in zip_longest(rows, large, fillvalue=nothing)]
-    wanted = (row if stacks_of in {None, at} else {**row, "stacks": ()} for at, row in enumerate(whole, 1))
+    rows, rest = _read(data, _MOST_BRIEF)
+    large = _read(rest, _MOST_JSON)[0] if stacks_of != 0 else []
+    pairs = enumerate(zip_longest(rows, large, fillvalue=dict[str, Any]()), 1)
+    wanted = ({**row, **lists} if stacks_of in {None, at} else row for at, (row, lists) in pairs)
     return tuple(map(Explanation.from_mapping, wanted))
-
-
-def unpack_brief(data: bytes) -> tuple[Explanation, ...]:
-    """Read what :func:`pack` wrote without stacks and instructions, in a fraction of the time.
-
-    Raises:
-        BadResults: it is too large, or something else.
-    """
-    rows, _ = _read(data, _MOST_BRIEF)
-    return tuple(Explanation.from_mapping({**row, "stacks": (), "rows": ()}) for row in rows)
 
 
 def _read(data: bytes, most: int) -> tuple[list[dict[str, Any]], bytes]:
@@ -261,8 +250,8 @@ def _stack(found: Sequence[Any]) -> Stack:
     return Stack(tuple(map(_text, frames[:MOST_FRAMES])), _rate(base), _rate(patch))
 
 
-def _assembly(found: Mapping[str, Any], codes: Sequence[Any] | None) -> Assembly:
-    rows = tuple(map(_code, (found.get("rows", ()) if codes is None else codes)[:MOST_ROWS]))
+def _assembly(found: Mapping[str, Any], codes: Sequence[Any]) -> Assembly:
+    rows = tuple(map(_code, codes[:MOST_ROWS]))
     lines = tuple(map(_line, found.get("lines", ())[:MOST_LINES]))
     return Assembly(_text(found["function"]), rows, lines)
 

@@ -19,7 +19,6 @@ from service.domain.verdict.comparison.explanation import (
     Stack,
     pack,
     unpack,
-    unpack_brief,
 )
 
 WHOLE = Explanation(
@@ -56,17 +55,8 @@ def test_read_back_as_written() -> None:
 def test_a_decision_reads_all_but_stacks_and_instructions() -> None:
     found = [replace(WHOLE, touched=("src/hash.cpp", 11)), WHOLE]
     brief = (replace(LINES, touched=("src/hash.cpp", 11)), LINES)
-    assert unpack_brief(pack(found)) == brief
-    assert unpack_brief(pack(found)[:-9]) == brief, "it does not reach what is damaged"
-
-
-def test_what_a_previous_version_packed_is_read() -> None:
-    row = {**LINES.to_mapping(), "stacks": WHOLE.stacks}
-    row["assembly"]["rows"] = WHOLE.assembly.rows  # type: ignore[union-attr]
-    packed = gzip.compress(json.dumps([row]).encode())
-    assert unpack(packed) == (WHOLE,)
-    assert unpack(packed, stacks_of=0) == (replace(WHOLE, stacks=()),)
-    assert unpack_brief(packed) == (LINES,)
+    assert unpack(pack(found), 0) == brief
+    assert unpack(pack(found)[:-9], 0) == brief, "it does not reach what is damaged"
 
 
 def test_the_main_line_is_in_the_function_with_most_of_the_slow_down() -> None:
@@ -182,9 +172,9 @@ def test_numbers_that_cannot_be_are_refused(values: dict[str, object]) -> None:
     ids=range(11),  # some have the time in them
 )
 def test_anything_else_is_refused(data: bytes) -> None:
-    for read in (unpack, unpack_brief):
+    for stacks_of in (None, 0):
         with pytest.raises(BadResults, match="cannot be read"):
-            read(data)
+            unpack(data, stacks_of)
 
 
 def test_stacks_and_instructions_of_one_are_read_if_asked() -> None:
