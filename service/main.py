@@ -122,7 +122,7 @@ def create_app() -> FastAPI:
         create_health(public, registry, health=health, is_public=is_public),
         *_pages(plane, actions, health, _overview(plane, answers, regressions_of)),
         *_failures(plane, answers, health),
-        *_regressions(plane, answers, health, regressions_of),
+        *_regressions(plane, answers, health, regressions_of, reading_of),
         *_compare(plane, answers, health, reading_of),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
@@ -247,10 +247,11 @@ def _regressions(
     answers: RecentAnswers,
     health: HealthCheck,
     reading_of: Callable[[Request], RegressionReading],
+    builds_of: ReadingOf,
 ) -> tuple[APIRouter, ...]:
     """Create pages and API of regressions, and the route that receives a form's judgements."""
     page = PageRegressions(plane.store, OverrideRights(answers), reading_of)
-    pages = create_regressions(reading_of, health, page.form_for, plane.links, plane.addresses)
+    pages = create_regressions(reading_of, builds_of, health, page.form_for, plane.links, plane.addresses)
     return create_regressions_api(reading_of), create_triage(page), pages
 
 

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the an
 from dashboards.rendering import NO_URLS, Pages
 from dashboards.trunk.exports import add_exports, list_named
 from service.domain.trunk.regression import RegressionList
+from service.domain.values.errors import NotFound, Transient
 from service.domain.values.search import parse_words
 from service.domain.wording.regressions import SAID
 from service.ports.trunk import LEDGER_DAYS
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.review.links import Links
-    from service.ports.trunk import RegressionReading
+    from service.domain.verdict.comparison.explanation import Explanation
+    from service.ports.reading import BuildReading
+    from service.ports.trunk import RegressedResult, RegressionReading
     from service.steps.runs.check_health import HealthCheck
 
     FormOf = Callable[[Request, int | None], object]
@@ -47,6 +50,7 @@ HINTS: Final[Mapping[RegressionList, str]] = MappingProxyType(
 
 def create_regressions(
     reading_of: Callable[[Request], RegressionReading],
+    builds_of: Callable[[Request], BuildReading],
     health: HealthCheck,
     form_of: FormOf,
     links: Links,
@@ -56,6 +60,7 @@ def create_regressions(
 
     Args:
         reading_of: returns the regressions that the caller of a request may see.
+        builds_of: returns the builds that the caller may see.
         health: the check whose problems every page shows.
         form_of: returns the form that lets the caller judge a regression, or those of a list.
         links: to the pages, for the feed.
@@ -89,10 +94,22 @@ def create_regressions(
             title=TITLES[detail.regression.list],
             said=SAID,
             is_regained=detail.is_made_up,
+            why=_explained(builds_of(request), detail.regression.worst),
             form=form_of(request, regression_id),
         )
 
     return router
+
+
+def _explained(reading: BuildReading, worst: RegressedResult) -> tuple[int, Explanation] | None:
+    """Return the explanation of a result with its place in the build, if the caller sees the build."""
+    try:
+        build = reading.build(worst.job, worst.number).build
+    except (NotFound, Transient):  # as while a review server is silent; the rest of the page is there
+        return None
+    named = worst.suite, worst.benchmark
+    items = enumerate(reading.explanations(build.id).items, 1)
+    return next(((place, each) for place, each in items if (each.suite, each.benchmark) == named), None)
 
 
 def _list_of(

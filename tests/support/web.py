@@ -134,7 +134,7 @@ def build_app(
         ),
         create_closing(closures),
         *_known_failures(known, patterns, HealthCheck(reading)),
-        *_regressions(regressions, HealthCheck(reading)),
+        *_regressions(regressions, reading),
         *_compare(commits, reading),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
@@ -175,13 +175,11 @@ def _known_failures(
     )
 
 
-def _regressions(page: PageRegressions | None, health: HealthCheck) -> tuple[APIRouter, ...]:
+def _regressions(page: PageRegressions | None, reading: Reading) -> tuple[APIRouter, ...]:
     page = page or PageRegressions(MemoryStore(), OverrideRights(RecentAnswers({})), _no_regressions)
-    return (
-        create_regressions_api(page.reading_of),
-        create_triage(page),
-        create_regressions(page.reading_of, health, page.form_for, Links("https://bench.example.com")),
-    )
+    health, links = HealthCheck(reading), Links("https://bench.example.com")
+    pages = create_regressions(page.reading_of, lambda _: reading, health, page.form_for, links)
+    return create_regressions_api(page.reading_of), create_triage(page), pages
 
 
 def _compare(page: PageCommits | None, reading: Reading) -> tuple[APIRouter, ...]:
@@ -199,9 +197,9 @@ def _no_commits(request: Request) -> CommitReading:
     raise NotFound(f"{request.url.path}: nothing is stored")
 
 
-def build_regressions(access: Access, page: PageRegressions) -> FastAPI:
-    """Build the pages, forms and API of regressions alone."""
-    return _assemble([create_assets(), *_regressions(page, HealthCheck(FakeReading()))], access)
+def build_regressions(access: Access, page: PageRegressions, builds: Reading | None = None) -> FastAPI:
+    """Build the pages, forms and API of regressions alone; None: nobody sees a build."""
+    return _assemble([create_assets(), *_regressions(page, builds or FakeReading())], access)
 
 
 def build_failures(access: Access, known: PageKnownChanges, patterns: PagePatterns) -> FastAPI:

@@ -57,8 +57,8 @@ class Site:
         self.reading = PostgresRegressionReading(self.database.owner)
         accounts = FakeReviewServer(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
         rights = OverrideRights(RecentAnswers({"review": accounts}))
-        page = PageRegressions(self.store, rights, lambda _: self.reading)
-        self.app = build_regressions(self.callers.access(), page)
+        self.page = PageRegressions(self.store, rights, lambda _: self.reading)
+        self.app = build_regressions(self.callers.access(), self.page)
         self.people = {
             name: self.callers.as_person(role, name)
             for name, role in (("al", Role.REVIEWER), ("eve", Role.REVIEWER), ("ro", Role.READER))

@@ -13,17 +13,20 @@ import pytest
 from typing_extensions import override
 
 from dashboards.trunk import exports
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.domain.trunk.notice import Channel, NoticeState
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
 from service.domain.values.search import parse_words
+from service.domain.verdict.comparison.explanation import pack
 from service.ports.trunk import Judges, LedgerRow, NarrowedRange, RegressionChange
 from tests.contract.reading.seen_by import Person
 from tests.integration.postgres.trunk.regression_site import AL, ANY, FASTER, SAME, UNDECIDED, Site
+from tests.support.reading.explained import DISASSEMBLED
 from tests.support.store_samples import NOON
 from tests.support.trunk import SLOWER, WITHHELD, key
-from tests.support.web import call
+from tests.support.web import build_regressions, call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -335,6 +338,20 @@ class TestPages:
         assert "is it fixed?" not in page
         site.merge({key("BM_a"): FASTER})
         assert "is it fixed?" in site.read("/regressions/1")
+
+    def test_a_regression_says_why_if_its_build_is_explained_and_in_sight(self, site: Site) -> None:
+        site.merge({key("BM_a"): SLOWER})
+        worst, builds = site.reading.regression(1).regression.worst, PostgresReading(site.database.owner)
+        found = replace(DISASSEMBLED, suite=worst.suite, benchmark="BM_a")
+        packed = pack([replace(found, benchmark="BM_b"), found])
+        build = builds.build(worst.job, worst.number).build.id
+        insert = "INSERT INTO explanation (build_id, packed) VALUES (:build, :packed)"
+        site.database.change(insert, build=build, packed=packed)
+        assert "Why:" not in site.read("/regressions/1"), "it sees no builds"
+        site.app = build_regressions(site.callers.access(), site.page, builds)
+        page = site.read("/regressions/1").replace("<wbr>", "")
+        assert "<bdi>Mostly kv::crc32c, +6.2 of +8.2 points" in page
+        assert f'<a href="/job/{worst.job}/{worst.number}/why/2">' in page
 
     def test_the_api_has_the_same(self, site: Site) -> None:
         for _ in range(2):
