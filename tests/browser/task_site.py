@@ -32,7 +32,7 @@ from tests.integration.postgres.trunk.regression_site import SAME, UNDECIDED
 from tests.integration.postgres.trunk.regression_site import Site as RegressionSite
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
-from tests.support.reading.explained import EXPLAINED
+from tests.support.reading.explained import DISASSEMBLED
 from tests.support.trunk import SLOWER, key
 from tests.support.web import build_app, serving
 
@@ -157,7 +157,7 @@ def _add_changes(pages: PostgresSite) -> dict[str, object]:
         """UPDATE build SET outcome = 'slower', blamed = '["BM_Hash"]'
            WHERE id = (SELECT max(id) FROM build)"""
     )
-    pages.explain(build, pack([EXPLAINED]))
+    pages.explain(build, pack([DISASSEMBLED]))
     pages.add_log(build, [(0, LOG)], (len(LOG), b""))
     pages.database.change(
         "UPDATE comparison SET verdict = 'same', ratio = 1.001, low = 0.99, high = 1.01 WHERE series_id ="

@@ -1,4 +1,4 @@
-"""The flame graph of an explained benchmark: keys, zoom, a phone, and without scripts."""
+"""Flame graph and code of an explained benchmark: keys, zoom, a phone, and without scripts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from service.domain.verdict.comparison.explanation import MOST_STACKS, pack
-from tests.browser.test_every_page import AXE, CHECKS
-from tests.support.reading.explained import EXPLAINED, random_stacks
+from tests.browser.test_every_page import AXE, CHECKS, OPEN_ALL
+from tests.support.reading.explained import DISASSEMBLED, EXPLAINED, random_stacks
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, serving
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 BUILD = "/job/kv-engine-cv-perf/5904/"
 WHY = f"{BUILD}why/1"
+CODE = f"{BUILD}why/3"
 WALK = (
     *(("ArrowDown", each) for each in ("main", "benchmark::RunSpecifiedBenchmarks", "BM_Hash")),
     *(("ArrowDown", "kv::Store::get"), ("ArrowRight", "kv::Store::set"), ("ArrowLeft", "kv::Store::get")),
@@ -36,7 +37,8 @@ WALK = (
 def site() -> Iterator[str]:
     reading = sample_project()
     many = replace(EXPLAINED, benchmark="BM_Many", stacks=tuple(random_stacks(MOST_STACKS)))
-    reading.explained[reading.build("kv-engine-cv-perf", 5904).build.id] = pack([EXPLAINED, many])
+    packed = pack([EXPLAINED, many, replace(DISASSEMBLED, benchmark="BM_Code")])
+    reading.explained[reading.build("kv-engine-cv-perf", 5904).build.id] = packed
     with serving(build_app(reading)) as address:
         yield address
 
@@ -75,16 +77,39 @@ def test_a_click_zooms_and_the_button_shows_the_whole_again(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", [BUILD, WHY])
+@pytest.mark.parametrize("path", [BUILD, WHY, CODE])
 def test_explanations_are_accessible_and_fit_a_phone(page: Page, path: str, scheme: str) -> None:
     page.set_viewport_size({"width": 375, "height": 812})
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(path)
+    page.evaluate(OPEN_ALL)
     page.evaluate(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text())
     assert page.evaluate(AXE % CHECKS[scheme]) == []
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     if path == WHY:
         assert page.locator(".flames").evaluate("each => each.scrollWidth > each.clientWidth")
+
+
+def test_keys_unfold_code_and_follow_its_jumps(page: Page) -> None:
+    page.goto(CODE)
+    hidden, target = page.locator("#i30"), page.locator("#i58")
+    page.get_by_text("21 unchanged instructions").focus()
+    page.keyboard.press("Enter")
+    expect(hidden).to_be_visible()
+    expect(target).to_be_hidden()
+    page.get_by_role("link", name="#58").first.focus()
+    page.keyboard.press("Enter")
+    expect(target).to_be_in_viewport()
+
+
+def test_a_phone_shows_the_code_below_each_other_without_scrolling(page: Page) -> None:
+    page.set_viewport_size({"width": 375, "height": 812})
+    page.goto(CODE)
+    assert page.locator(".codes").evaluate("each => each.scrollWidth == each.clientWidth")
+    tops = [page.locator(f"#i77 td:nth-child({side})").bounding_box()["y"] for side in (3, 5)]  # type: ignore[index]
+    assert tops[0] < tops[1], "both sides of what changed"
+    sides = [page.locator("#i1 td").nth(side) for side in (2, 4)]
+    assert [each.is_visible() for each in sides] == [False, True], "once what did not"
 
 
 def test_without_scripts_the_graph_is_a_picture_with_the_words_of_each_frame(

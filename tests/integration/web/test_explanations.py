@@ -49,6 +49,9 @@ def test_a_build_says_what_grew_in_which_functions_and_links_the_flame_graph() -
         assert text in section
     assert f'<a href="{BUILD}why/1">Flame graph<' in section
     assert f'<a href="{BUILD}why/2">All 9 functions, flame graph<' in section
+    counted = page_of(site(DISASSEMBLED, replace(DISASSEMBLED, parts=())))
+    assert 'why/1">Flame graph, code<' in counted
+    assert 'why/2">Code<' in counted
     assert (">f4<" in section, ">f5<" in section) == (True, False)
     assert ">f8<" in page_of(site(EXPLAINED, LONG), f"{BUILD}why/2")
 
