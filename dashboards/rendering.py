@@ -20,6 +20,7 @@ from dashboards.machines.environment import build_facts, machine_facts, stages
 from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
 from dashboards.runs.sentences import delivery, override_text
+from dashboards.verdict.code_table import instruction
 from dashboards.verdict.comparison_table import RowFilter, search_for, sign_of, word_of
 from dashboards.verdict.sparkline import COMMITS
 from service.domain.failures.known import DEFAULT_DAYS
@@ -250,7 +251,7 @@ def _environment() -> Environment:
     environment.globals.update(
         COMMITS=COMMITS, MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS
     )
-    environment.globals.update(tone=formatting.tone, version=version("benchgate"))
+    environment.globals.update(tone=formatting.tone, version=version("benchgate"), instruction=instruction)
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
         quantity=formatting.quantity,

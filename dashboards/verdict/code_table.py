@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from markupsafe import Markup, escape
 
-from dashboards.formatting import quantity
 from service.domain.measuring.disassembly import GAP
 from service.domain.values.text import plain
 
@@ -26,20 +25,22 @@ _TARGET: Final = re.compile(r"(.*[ ,*])#([1-9][0-9]{0,3})", re.ASCII)
 
 
 class ShownRow(NamedTuple):
-    """A row as the page has it; ``row`` is None where the line is that of the row above.
+    """A row as the page has it; ``has_place`` unless its line is that of the row above.
 
     ``kind`` is ``added``, ``removed``, ``changed`` or empty, and ``trend`` an arrow if the patch executes the
     instruction more or less often.
     """
 
     number: int
+    row: CodeRow
     kind: str
     trend: str
-    is_idle: bool
-    base: Markup
-    patch: Markup
-    rates: tuple[str, str]
-    place: CodeRow | None
+    has_place: bool
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether neither side executes it."""
+        return not (self.row.base_rate or self.row.patch_rate)
 
     @property
     def sign(self) -> str:
@@ -58,44 +59,28 @@ class ShownRow(NamedTuple):
         return self.is_idle or not (self.kind or self.trend)
 
 
-class RowGroup(NamedTuple):
-    """Rows that follow each other, and whether they are folded."""
-
-    is_folded: bool
-    rows: tuple[ShownRow, ...]
-
-
-def code_groups(code: Assembly) -> tuple[RowGroup, ...]:
-    """Group the rows of a function: runs of more than ``FOLDED`` unchanged ones are folded."""
-    rows = [_shown(number, code) for number in range(1, len(code.rows) + 1)]
+def code_groups(code: Assembly) -> tuple[tuple[bool, tuple[ShownRow, ...]], ...]:
+    """Group the rows of a function: True and a run of more than ``FOLDED`` unchanged ones, or else False."""
+    rows, above = [], None
+    for number, row in enumerate(code.rows, 1):
+        place = row.patch is None, row.path, row.line
+        has_place = place != above and bool(row.path)
+        rows.append(ShownRow(number, row, _kind(row), _trend(row), has_place))
+        above = place
     folded = set[int]()
     for is_unchanged, run in groupby(rows, lambda each: each.is_unchanged):
         numbers = [each.number for each in run]
         if is_unchanged and len(numbers) > FOLDED:
             folded.update(numbers[_CONTEXT:-_CONTEXT])
     groups = groupby(rows, lambda each: each.number in folded)
-    return tuple(RowGroup(is_folded, tuple(group)) for is_folded, group in groups)
+    return tuple((is_folded, tuple(group)) for is_folded, group in groups)
 
 
-def _shown(number: int, code: Assembly) -> ShownRow:
-    row, above = code.rows[number - 1], code.rows[number - 2] if number > 1 else None
-    is_same_place = above is not None and _place(above) == _place(row)
-    base, patch = (Markup() if text is None else _linked(text, len(code.rows)) for text in row[:2])
-    rates = ["" if text is None else quantity(rate, "") for text, rate in zip(row[:2], row[2:4], strict=True)]
-    return ShownRow(
-        number=number,
-        kind=_kind(row),
-        trend=_trend(row),
-        is_idle=not (row.base_rate or row.patch_rate),
-        base=base,
-        patch=patch,
-        rates=(rates[0], rates[1]),
-        place=None if is_same_place or not row.path else row,
-    )
-
-
-def _place(row: CodeRow) -> tuple[bool, str, int]:
-    return row.patch is None, row.path, row.line
+def instruction(text: str | None) -> Markup:
+    """Write an instruction, with a link to the row that a jump leads to."""
+    text = plain(text or "", _LONGEST)
+    jump = _TARGET.fullmatch(text)
+    return Markup('{}<a href="#i{}">#{}</a>').format(*jump.group(1, 2, 2)) if jump else escape(text)
 
 
 def _kind(row: CodeRow) -> str:
@@ -112,12 +97,3 @@ def _trend(row: CodeRow) -> str:
     growth = row.patch_rate - row.base_rate
     is_much = abs(growth) > max(_LEAST, _PART * max(row.base_rate, row.patch_rate))
     return ("↑" if growth > 0 else "↓") if is_much else ""
-
-
-def _linked(text: str, rows: int) -> Markup:
-    """Link the row that a jump leads to."""
-    text = plain(text, _LONGEST)
-    jump = _TARGET.fullmatch(text)
-    if not jump or int(jump[2]) > rows:
-        return escape(text)
-    return Markup('{}<a href="#i{}">#{}</a>').format(jump[1], jump[2], jump[2])

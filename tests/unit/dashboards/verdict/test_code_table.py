@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboards.verdict.code_table import FOLDED, ShownRow, code_groups
+from dashboards.verdict.code_table import FOLDED, ShownRow, code_groups, instruction
 from service.domain.measuring.disassembly import GAP
 from service.domain.verdict.comparison.assembly import Assembly, CodeRow
 
@@ -50,23 +50,23 @@ def test_an_arrow_shows_what_is_executed_more_or_less_often(rates: tuple[float, 
 def test_runs_of_unchanged_rows_are_folded_except_their_ends() -> None:
     same, new = row("ret", "ret"), row(None, "nop", (0.0, 2.0))
     groups = code_groups(Assembly("f", (*[same] * FOLDED, new, *[same] * (FOLDED + 1), new)))
-    assert [(each.is_folded, len(each.rows)) for each in groups] == [(False, 16), (True, 7), (False, 4)]
-    numbers = [each.number for group in groups for each in group.rows]
+    assert [(is_folded, len(rows)) for is_folded, rows in groups] == [(False, 16), (True, 7), (False, 4)]
+    numbers = [each.number for _, rows in groups for each in rows]
     assert numbers == list(range(1, 28))
 
 
 def test_what_nobody_executes_is_dimmed_and_folded_even_if_it_differs() -> None:
     groups = code_groups(Assembly("f", (row(None, "nop", (0.0, 0.0)),) * 20))
-    assert [each.is_folded for each in groups] == [False, True, False]
-    assert groups[0].rows[0].classes == "added idle"
+    assert [is_folded for is_folded, _ in groups] == [False, True, False]
+    assert groups[0][1][0].classes == "added idle"
 
 
 def test_a_line_stands_once_for_neighbours_of_one_side() -> None:
     rows = row("a", "a"), row("b", "b"), row("c", None), row("d", "d"), row("e", "e")._replace(line=2)
-    assert [bool(each.place) for each in shown(*rows)] == [True, False, True, True, True]
+    assert [each.has_place for each in shown(*rows)] == [True, False, True, True, True]
 
 
-def test_a_jump_links_the_row_it_leads_to_if_there_is_one() -> None:
-    first, second = shown(row("je #2", "je #3"), row("<b> #x", "jmp *#1"))
-    assert (first.base, first.patch) == ('je <a href="#i2">#2</a>', "je #3")
-    assert (second.base, second.patch) == ("&lt;b&gt; #x", 'jmp *<a href="#i1">#1</a>')
+def test_a_jump_links_the_row_it_leads_to() -> None:
+    assert instruction("jmp *#1") == 'jmp *<a href="#i1">#1</a>'
+    assert instruction("<b> #x") == "&lt;b&gt; #x"
+    assert instruction(None) == ""
