@@ -52,7 +52,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
         return ()
     rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
     slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
-    slower.sort(key=lambda row: -row.worsening)
+    slower.sort(key=lambda row: -row.growth)
     worst: dict[tuple[str, str], Comparison] = {}
     for row in slower:
         worst.setdefault((row.row.suite, row.row.benchmark), row)
@@ -96,7 +96,7 @@ def _attribute(launcher: Launcher, found: Explanation, worst: Comparison, end: f
         base, patch = (launcher.name(suite, side, profiles[side], max(end - clock(), 5.0)) for side in Side)
         waits = waiting(base, patch) if _is_elapsed(worst) else None
         by_clock = Sampled.by_real_time if _is_elapsed(worst) else Sampled.by_cpu_time
-        growth = attribute([*map(by_clock, base)], [*map(by_clock, patch)], worst.worsening)
+        growth = attribute([*map(by_clock, base)], [*map(by_clock, patch)], worst.growth)
     except (SideFailed, BadResults):
         return found  # a machine without the profiler, and other programs: the counts stand alone
     grown = (
@@ -134,11 +134,11 @@ def _explain(launcher: Launcher, row: Comparison, end: float) -> Explanation:
         return _explained(row, obstacle=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}")
     except BadResults as error:
         return _explained(row, obstacle=str(error))
-    slowdown = row.worsening if row.verdict is Verdict.SLOWER else None
+    slowdown = row.growth if row.verdict is Verdict.SLOWER else None
     found = replace(_explained(row), causes=causes(sides[0], sides[1], slowdown))
     left = end - clock()
     return disassembled(launcher, launcher.suites[suite], found, sides, left) if left > 0 else found
 
 
 def _explained(row: Comparison, *, obstacle: str = "") -> Explanation:
-    return Explanation(row.row.suite, row.row.benchmark, row.worsening, obstacle=obstacle)
+    return Explanation(row.row.suite, row.row.benchmark, row.growth, obstacle=obstacle)

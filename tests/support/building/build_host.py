@@ -185,6 +185,7 @@ class MemorySandbox:
                 real_time=1e9 * value,
                 cpu_time=1e9 * value,
                 **SKIPPED[name in skipped],
+                **behaviour.get("counters", {}),
             )
             for name in _chosen(program, flags["benchmark_filter"])
             for k in range(int(flags["benchmark_repetitions"]))
@@ -226,7 +227,7 @@ def _count(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | 
 
 
 def _count_events(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | None) -> Completed:
-    """As :func:`_count`, with the code's ``events`` per iteration; the rest of them are none."""
+    """As :func:`_count`, with the code's ``events`` per iteration, and calls of malloc; others are none."""
     done = _count(program, flags, dumps, log)
     if not done.is_success:
         return done
@@ -237,6 +238,8 @@ def _count_events(program: str, flags: Mapping[str, str], dumps: Path, log: Byte
         more = "".join(f" {number * rates.get(name, 0)}" for name in columns.split()[1:])
         is_cost = line.startswith(("1 ", "totals: "))
         lines.append(f"{line}{more}" if is_cost else line.replace("events: Ir", f"events: {columns}"))
+        if line.startswith("1 ") and "malloc" in rates:
+            lines += ["cfn=(2) malloc", f"calls={number * rates['malloc']} 1", "1 0"]
         if line.startswith("totals: "):
             number = 10**6
     dumps.write_text("\n".join(lines))

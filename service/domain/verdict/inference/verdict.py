@@ -121,6 +121,13 @@ class Comparison(NamedTuple):
         return self._worsening_to(self.ratio)
 
     @property
+    def growth(self) -> float:
+        """Growth of the time, as a share of the base; a rate that halves is a time that grew by 1."""
+        if self.ratio is None:
+            return 0.0
+        return self.ratio - 1 if self.row.metric.better is Better.LOWER else 1 / self.ratio - 1
+
+    @property
     def could_worsen_by(self) -> float:
         """Worst end of the interval, as :attr:`worsening`; infinite without an interval."""
         if self.interval is None:

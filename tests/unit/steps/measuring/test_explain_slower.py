@@ -49,6 +49,8 @@ BASE, PATCH = program(events=EVENTS), program(SLOWER, events={**EVENTS, "Bcm": 4
 class Desk:
     """A machine on which a launch under Valgrind takes some seconds."""
 
+    job = JOB
+
     def __init__(self, scratch: Path, base: str = BASE, patch: str = PATCH, counting: float = 1.0) -> None:
         self.scratch, self.sandbox = scratch, MemorySandbox(seconds=1.0)
         self.source = MemorySource()
@@ -63,7 +65,7 @@ class Desk:
         self.sandbox.before_count = count
 
     def gate(self, *, why: bool = True, name: str = "") -> LocalVerdict:
-        spec = local_spec(self.source, "kv", "base", "patch", JOB)
+        spec = local_spec(self.source, "kv", "base", "patch", self.job)
         spec = replace(spec, is_explained=why, filter=name, is_named=bool(name))
         build = LocalBuild(spec, "seed", self.scratch / "binaries")
         return gate(spec, build, memory_host(self.source, self.sandbox, self.scratch), Silence())
@@ -187,6 +189,18 @@ def test_a_damaged_profile_leaves_the_counts(tmp_path: Path) -> None:
     found = Desk(tmp_path, sampled(1, **counts), json.dumps({**json.loads(patch), "samples": damaged})).gate()
     assert (found.why[0]["parts"], found.why[0]["obstacle"]) == ([], "")
     assert "BM_a: 300 % more branch misses (10 → 40 per iteration), in work" in found.end.causes
+
+
+def test_a_rate_is_as_much_slower_as_its_time(tmp_path: Path) -> None:
+    """Half the items a second are twice the time, as the launches with samples measure it."""
+    base, patch = (sampled(of, counters={"items_per_second": 100 / of}) for of in (1, 8))
+    desk = Desk(tmp_path, base, patch)
+    desk.job = parse_job(
+        "perf", {**CONFIG, "suites": [{**CONFIG["suites"][0], "metrics": ["items_per_second"]}]}
+    )
+    (found,) = desk.gate().why
+    assert found["slowdown"] == pytest.approx(7)
+    assert [each["function"] for each in found["parts"]] == ["hash"]
 
 
 def test_several_threads_are_not_counted(tmp_path: Path) -> None:

@@ -81,6 +81,10 @@ class TestSizes:
         assert judged(noisy(1.0), noisy(0.95), RATE).worsening == pytest.approx(0.05, abs=0.01)
         assert judged(noisy(1.0), noisy(0.95)).worsening == pytest.approx(-0.05, abs=0.01)
 
+    def test_growth_is_that_of_the_time_of_rates_too(self) -> None:
+        assert judged(noisy(1.0), noisy(4.0)).growth == pytest.approx(3.0, abs=0.1)
+        assert judged(noisy(1.0), noisy(0.25), RATE).growth == pytest.approx(3.0, abs=0.1)
+
     @pytest.mark.parametrize(("interval", "nearest"), [((0.98, 1.03), 0.0), ((1.1, 1.2), math.log(1.1))])
     def test_the_nearest_change_is_zero_if_the_interval_contains_it(
         self, interval: tuple[float, float], nearest: float
