@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from service.ports.verdict import Comparison
 
 NOTHING: Final = "–"
+_GROUPED: Final = 9.995  # growth; 1,000 points
 _WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.IGNORECASE)
 
 
 def points(growth: float) -> str:
-    """Write a growth, given as a share, in percentage points: ``+9.8``, ``−0.42``."""
+    """Write a growth, given as a share, in percentage points: ``+9.8``, ``−0.42``, ``+39,369``."""
+    if growth >= _GROUPED:
+        return f"{100 * growth:+,.0f}"
     return signed_percent(1 + growth).removesuffix(" %")
 
 

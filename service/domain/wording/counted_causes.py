@@ -57,8 +57,14 @@ def _parts(found: Explanation) -> str:
 
 
 def _part(found: Part, sampled: float) -> str:
-    """Write a function's growth; one that is surely larger than that of the benchmark is no part of it."""
+    """Write a function's growth; one that is surely larger than that of the benchmark is no part of it.
+
+    Of a benchmark that is many times as slow it is a share of the slow-down, because points have five digits.
+    """
     function, growth = shown_name(found.function, _FUNCTION) or "?", f"{100 * found.growth:+.1f}"
+    if 1 + sampled >= _MANY:
+        share, low, high = (f"{100 * each / sampled:.0f}" for each in found[1:])
+        return f"{function}, {share} % of the slow-down [{low}, {high}]"
     bounds = f"[{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
     if found.low > sampled:
         return f"{function}, {growth} points {bounds} ({100 * sampled:+.1f} in all)"

@@ -12,6 +12,7 @@ from dashboards.formatting import (
     middle_cut,
     moment,
     percent,
+    points,
     quantity,
 )
 
@@ -44,6 +45,14 @@ def test_a_quantity_has_three_digits_and_a_readable_unit(value: float | None, un
 )
 def test_a_share_has_two_digits(value: float | None, text: str) -> None:
     assert percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("growth", "text"),
+    [(0.098, "+9.8"), (-0.0042, "−0.42"), (9.99, "+999.0"), (10.0, "+1,000"), (976.3, "+97,630")],
+)
+def test_thousands_of_percentage_points_are_grouped(growth: float, text: str) -> None:
+    assert points(growth) == text
 
 
 def test_times_of_any_zone_are_shown_in_utc() -> None:

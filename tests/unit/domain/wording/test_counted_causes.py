@@ -6,8 +6,10 @@ from service.domain.building.findings import Finding
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
 from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation
-from service.domain.wording.counted_causes import are_told, causes_on_lines, causes_told, why_slower
+from service.domain.verdict.comparison.explanation import Explanation, Part
+from service.domain.wording.counted_causes import (
+    are_told, causes_on_lines, causes_told, explanation, why_slower
+)
 
 LOCKS = Cause(Kind.LOCKS, "Cache::get", 1.0, 2.0)
 BLAMED = [f"BM_{name}" for name in "abcde"]
@@ -73,3 +75,10 @@ def test_of_two_benchmarks_with_one_name_a_reply_has_the_slower_one() -> None:
         LINE.format("BM_a in other"),
     )
     assert causes_told(both[:1], BLAMED, [replace(slower[0], suite="")]) == (line,), "of an earlier version"
+
+
+def test_of_a_benchmark_that_is_a_thousand_times_as_slow_functions_have_shares() -> None:
+    part = Part("Mock::log", 498.5, 448.65, 548.35)
+    assert explanation(Explanation("bench", "BM_a", sampled=997.0, parts=(part,))) == (
+        "BM_a: mostly Mock::log, 50 % of the slow-down [45, 55]"
+    )
