@@ -14,7 +14,7 @@ from service.domain.values.errors import BadResults, CommandFailed, NotFound, Ou
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.attribution import LAUNCHES as SAMPLED_LAUNCHES
 from service.domain.verdict.comparison.attribution import attribute
-from service.domain.verdict.comparison.causes import Kind, causes
+from service.domain.verdict.comparison.causes import Kind, causes, more_allocations
 from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, Explanation
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
 from service.domain.verdict.comparison.waiting import waiting
@@ -40,6 +40,9 @@ BUDGET: Final = 60.0  # seconds for all benchmarks, in addition to the machine t
 def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[Explanation, ...]:
     """Count events of each benchmark that is slower by its time, the worst first, then sample their stacks.
 
+    One that is only worse by another metric comes after them: its allocations are counted, and nothing else
+    says why it grew.
+
     That takes a minute at most, and functions are only named if there is time for enough samples.
 
     A benchmark that a person named is explained whatever its verdict.
@@ -52,7 +55,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
         return ()
     rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
     slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
-    slower.sort(key=lambda row: -row.growth)
+    slower.sort(key=lambda row: (not row.row.metric.is_speed, -row.growth))
     worst: dict[tuple[str, str], Comparison] = {}
     for row in slower:
         worst.setdefault((row.row.suite, row.row.benchmark), row)
@@ -74,7 +77,8 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
                 found.append(_explain(launcher, row, end))
             for number, row in enumerate(chosen):
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
-                found[number] = _attribute(launcher, found[number], row, end)
+                if row.row.metric.is_speed:
+                    found[number] = _attribute(launcher, found[number], row, end)
     except (CommandFailed, NotFound, OutOfTime) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
     return tuple(found)
@@ -112,9 +116,8 @@ def _is_elapsed(row: Comparison) -> bool:
 
 
 def _is_explained(row: Comparison, *, is_asked: bool) -> bool:
-    """Return whether a row is slower by its time; one that a person asked for need only be compared."""
-    is_wanted = row.ratio is not None if is_asked else row.verdict is Verdict.SLOWER
-    return is_wanted and row.row.metric.is_speed
+    """Return whether a row is worse; one that a person asked for need only be compared."""
+    return row.ratio is not None if is_asked else row.verdict is Verdict.SLOWER
 
 
 def _explain(launcher: Launcher, row: Comparison, end: float) -> Explanation:
@@ -134,11 +137,16 @@ def _explain(launcher: Launcher, row: Comparison, end: float) -> Explanation:
         return _explained(row, obstacle=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}")
     except BadResults as error:
         return _explained(row, obstacle=str(error))
-    slowdown = row.growth if row.verdict is Verdict.SLOWER else None
-    found = replace(_explained(row), causes=causes(sides[0], sides[1], slowdown))
+    if row.row.metric.is_speed:
+        slowdown = row.growth if row.verdict is Verdict.SLOWER else None
+        grown = causes(sides[0], sides[1], slowdown)
+    else:
+        grown = more_allocations(sides[0], sides[1])
+    found = replace(_explained(row), causes=grown)
     left = end - clock()
     return disassembled(launcher, launcher.suites[suite], found, sides, left) if left > 0 else found
 
 
 def _explained(row: Comparison, *, obstacle: str = "") -> Explanation:
-    return Explanation(row.row.suite, row.row.benchmark, row.growth, obstacle=obstacle)
+    slowdown = row.growth if row.row.metric.is_speed else 0.0
+    return Explanation(row.row.suite, row.row.benchmark, slowdown, obstacle=obstacle)

@@ -125,6 +125,18 @@ def causes(
     return shown
 
 
+def more_allocations(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> tuple[Cause, ...]:
+    """Name the function with most of the new allocations, if there are more for sure, whatever they cost.
+
+    They are the only counted events that explain what grew in memory; arguments as :func:`causes`.
+    """
+    rates = _mean(Event.ALLOCATIONS, base), _mean(Event.ALLOCATIONS, patch)
+    if not _grew(Event.ALLOCATIONS, base, patch) or rates[1] <= (1 + _NEGLIGIBLE) * rates[0]:
+        return ()
+    was = renamed(base[-1].counted, patch[-1].counted)
+    return (Cause(Kind.ALLOCATIONS, _function(Event.ALLOCATIONS, base, patch, was), *rates),)
+
+
 def _grew(event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bool:
     rates = [[each.rates[event] for each in side] for side in (base, patch)]
     apart = max(max(each) - min(each) for each in rates)

@@ -203,6 +203,31 @@ def test_a_rate_is_as_much_slower_as_its_time(tmp_path: Path) -> None:
     assert [each["function"] for each in found["parts"]] == ["hash"]
 
 
+@pytest.mark.parametrize("metrics", [["PeakBytes"], ["PeakBytes", "cpu_time"]])
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_what_grew_in_memory_is_explained_by_allocations_alone(
+    tmp_path: Path, metrics: list[str], factor: float
+) -> None:
+    """A slow-down of the same benchmark comes first, although the memory grew by more."""
+    few, more = (
+        sampled(
+            of,
+            instructions={"BM_a": 500},
+            counters={"PeakBytes": size},
+            events={"malloc": calls, "Bcm": misses},
+        )
+        for of, size, calls, misses in ((1, 100, 2, 10), (factor, 300, 6, 90))
+    )
+    desk = Desk(tmp_path, few, more)
+    suites = [{**CONFIG["suites"][0], "metrics": metrics}]
+    desk.job = parse_job("perf", {**CONFIG, "suites": suites})
+    (found,) = desk.gate().why
+    is_slower = factor > 1 and "cpu_time" in metrics
+    assert [each["kind"] for each in found["causes"]] == ["branch misses"] if is_slower else ["allocations"]
+    assert found["slowdown"] == pytest.approx(0.5 if is_slower else 0.0, abs=0.01)
+    assert bool(desk.sandbox.sampled) == is_slower
+
+
 def test_several_threads_are_not_counted(tmp_path: Path) -> None:
     base, patch = (json.dumps({"benchmarks": {"BM_a/threads:2": each}}) for each in (1e-6, 2e-6))
     found = Desk(tmp_path, base, patch).gate()

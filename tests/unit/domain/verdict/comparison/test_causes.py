@@ -14,7 +14,7 @@ from service.domain.measuring.callgrind_functions import Code, FunctionCount
 from service.domain.measuring.executed_code import executed
 from service.domain.values.errors import BadResults
 from service.domain.verdict.comparison.assembly import Assembly, Line
-from service.domain.verdict.comparison.causes import Cause, Kind, causes
+from service.domain.verdict.comparison.causes import Cause, Kind, causes, more_allocations
 from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.wording.counted_causes import explanation
 
@@ -104,6 +104,14 @@ def test_an_event_whose_launches_disagree_counts_only_if_it_grew_by_far_more() -
 def test_a_kind_far_below_the_largest_growth_is_not_named() -> None:
     patch = loop(system_calls=1.0, ll_misses=100.0, l1_misses=100.0)
     assert [each.kind for each in named([loop()] * 2, [patch] * 2)] == [Kind.CACHE_MISSES]
+
+
+@pytest.mark.parametrize(("calls", "is_named"), [(100.0, False), (100.5, False), (110.0, True)])
+def test_allocations_are_named_beside_costs_that_grew_by_far_more(calls: float, *, is_named: bool) -> None:
+    base = loop(allocations=100.0)
+    patch = loop(allocations=calls, instructions=100 * BASE_RATE)
+    expected = (Cause(Kind.ALLOCATIONS, "work", 100.0, calls),) if is_named else ()
+    assert more_allocations([base] * 2, [patch] * 2) == expected
 
 
 def test_a_renamed_function_is_no_lost_inlining() -> None:
