@@ -104,6 +104,23 @@ class _Loop:
             found[self.names[by]] += cost
         return found
 
+    def inside(self, group: frozenset[str]) -> set[bytes]:
+        """Return a group's functions and those that only they call, as parts of an own ``operator new``."""
+        callers, callees = Counter[bytes](), defaultdict[bytes, list[bytes]](list)
+        for of, by in self.called:
+            if of != by:
+                callers[of] += 1
+                callees[by].append(of)
+        found = {number for number, name in self.names.items() if name in group}
+        pending = list(found)
+        while pending:
+            for of in callees[pending.pop()]:
+                callers[of] -= 1
+                if not callers[of] and of not in found:
+                    found.add(of)
+                    pending.append(of)
+        return found
+
     def code(self) -> dict[str, Code]:
         """Return the executed instructions of the program's functions."""
         found = dict[str, Code]()
@@ -154,9 +171,9 @@ def by_function(dumps: bytes, columns: Sequence[Sequence[int]], callees: Sequenc
     loop = _last_loop(dumps, ((0,), *columns))
     found, instructions = [loop.by_function(part) for part in loop.parts[1:]], loop.parts[0]
     for group in callees:
-        made = Counter[bytes]()
+        made, inside = Counter[bytes](), loop.inside(group)
         for (of, by), number in loop.called.items():
-            if loop.names[of] in group and loop.names[by] not in group:
+            if loop.names[of] in group and by not in inside:
                 made[by] += number
         found.append(loop.by_function(_Part(made, instructions.calls)))
     calls = defaultdict[str, float](float)

@@ -227,6 +227,19 @@ def test_an_allocation_by_an_allocating_function_is_counted_once() -> None:
     assert (found.rates[Event.ALLOCATIONS], found.functions[Event.ALLOCATIONS]) == (4, {"f": 4})
 
 
+def test_an_allocation_by_an_own_operator_new_is_counted_once() -> None:
+    """What it calls may call malloc for it, here two functions; a function that others call, too, may not."""
+    dumps = events(
+        "50", "ob=(1) /build/b", "fn=(1) f", "1 10", "cfn=(2) operator new()", "calls=40 0", "* 40",
+        "cfn=(5) arena", "calls=10 0", "* 0", "fn=(2)", "1 5", "cfn=(3) allocate", "calls=40 0", "* 35",
+        "cfn=(5)", "calls=10 0", "* 0", "fn=(3)", "1 5", "cfn=(4) make", "calls=40 0", "* 30",
+        "fn=(4)", "1 15", "cob=(2) /lib/libc.so.6", "cfn=(6) malloc", "calls=40 0", "* 15",
+        "fn=(5)", "1 0", "cob=(2)", "cfn=(6)", "calls=20 0", "* 0", "ob=(2)", "fn=(6)", "1 15",
+    )  # fmt: skip
+    found = loop_events(dumps, LOG, "b")
+    assert found.functions[Event.ALLOCATIONS] == {"f": 4, "arena": 2}
+
+
 @pytest.mark.parametrize(
     "dumps",
     [
