@@ -49,7 +49,7 @@ def function_name(raw: bytes, file: str) -> str:
     if len(name) <= LONGEST:
         return name
     digest = sha256(name.encode()).hexdigest()[:_DIGITS]
-    before, place, after = _without_brackets(name).rpartition(_LEFT_OUT)
+    before, place, after = without_brackets(name).rpartition(_LEFT_OUT)
     if place and len(before) + len(after) <= LONGEST - _DIGITS - 2:
         return f"{before}<{digest}>{after}"
     return both_ends(name, LONGEST, f"{ELLIPSIS}{digest}{ELLIPSIS}")
@@ -58,11 +58,11 @@ def function_name(raw: bytes, file: str) -> str:
 def shown_name(name: str, most: int) -> str:
     """Shorten a name for a message: leave out what is in angle brackets, then the middle."""
     name = _DIGEST.sub(_LEFT_OUT, name)
-    return both_ends(_without_brackets(name), most) if len(name) > most else name
+    return both_ends(without_brackets(name), most) if len(name) > most else name
 
 
-def _without_brackets(name: str) -> str:
-    """Leave out what is in angle brackets, unless they do not match or may belong to an operator."""
+def without_brackets(name: str) -> str:
+    """Leave out template arguments, unless their brackets do not match or may belong to an operator."""
     if "operator" in name:
         return name
     parts, depth = [], 0

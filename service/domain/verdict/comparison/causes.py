@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.callgrind_events import Event
 from service.domain.measuring.executed_code import packed
-from service.domain.verdict.comparison.grown_functions import own, renamed, unseen
+from service.domain.verdict.comparison.grown_functions import instances, own, renamed, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,6 +151,7 @@ def _function(
     event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents], was: Mapping[str, str]
 ) -> str:
     before, after = base[-1].functions[event], patch[-1].functions[event]
+    was = {**instances(before, after), **was}
     growth = {name: rate - before.get(was.get(name, name), 0.0) for name, rate in after.items()}
     return max(growth, key=growth.__getitem__, default="")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from service.domain.measuring.function_names import without_brackets
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from service.domain.measuring.callgrind import Counted, Counts
     from service.domain.verdict.inference.verdict import Comparison
@@ -144,10 +145,15 @@ def renamed(base: Counted, patch: Counted) -> dict[str, str]:
 def counterparts(
     old: Mapping[str, tuple[str, float]], new: Mapping[str, tuple[str, float]]
 ) -> dict[str, str]:
-    """Map functions that only ``new`` has to those that only ``old`` has, if caller and size are alike."""
-    gone = {name: of for name, of in old.items() if name not in new}
-    found: dict[str, str] = {}
+    """Map functions that only ``new`` has to those that only ``old`` has, if caller and size are alike.
+
+    Instances of one template need not be alike.
+    """
+    found = instances(old, new)
+    gone = {name: of for name, of in old.items() if name not in new and name not in found.values()}
     for name, (caller, rate) in new.items():
+        if name in found:
+            continue
         alike = {
             other: abs(before - rate)
             for other, (by, before) in gone.items()
@@ -157,6 +163,21 @@ def counterparts(
             found[name] = min(alike, key=alike.__getitem__)
             del gone[found[name]]
     return found
+
+
+def instances(old: Collection[str], new: Collection[str]) -> dict[str, str]:
+    """Map each template's only instance that only ``new`` has to the only one that only ``old`` has."""
+    sides = [defaultdict[str, list[str]](list) for _ in range(2)]
+    for side, names, others in zip(sides, (old, new), (new, old), strict=True):
+        for name in names:
+            if name not in others and "<" in name:
+                side[without_brackets(name)].append(name)
+    before, after = sides
+    return {
+        names[0]: before[template][0]
+        for template, names in after.items()
+        if len(names) == len(before.get(template, ())) == 1
+    }
 
 
 def own(side: Counted) -> dict[str, tuple[str, float]]:

@@ -306,6 +306,22 @@ def test_the_line_that_grew_most_is_named_if_it_is_known() -> None:
     assert explanation(unknown) == f"{first}, in find"
 
 
+def test_a_template_keeps_its_growth_with_other_arguments() -> None:
+    """Two new instances are no counterparts of one, because nothing says which is."""
+
+    def allocating(**calls: float) -> LoopEvents:
+        found = loop(allocations=sum(calls.values()))
+        named_by = {
+            name.replace("_", "<", 1) + ">" if "_" in name else name: rate for name, rate in calls.items()
+        }
+        return replace(found, functions={**found.functions, Event.ALLOCATIONS: named_by})
+
+    base = allocating(save_A=100, work=1)
+    (one,) = more_allocations([base] * 2, [allocating(save_B=101, work=11)] * 2)
+    (two,) = more_allocations([base] * 2, [allocating(save_B=101, save_C=1, work=11)] * 2)
+    assert (one.function, two.function) == ("work", "save<B>")
+
+
 def test_functions_keep_their_growth_under_a_new_name() -> None:
     counted = loop({"main": (500, ""), "old": (500, "main")})
     base = replace(counted, functions={**counted.functions, Event.INSTRUCTIONS: {"main": 500, "old": 500}})
