@@ -228,7 +228,7 @@ def test_an_allocation_by_an_allocating_function_is_counted_once() -> None:
 
 
 def test_an_allocation_by_an_own_operator_new_is_counted_once() -> None:
-    """What it calls may call malloc for it, here two functions; a function that others call, too, may not."""
+    """A function that only it calls may call malloc for it; one that others call, too, may not."""
     dumps = events(
         "50", "ob=(1) /build/b", "fn=(1) f", "1 10", "cfn=(2) operator new()", "calls=40 0", "* 40",
         "cfn=(5) arena", "calls=10 0", "* 0", "fn=(2)", "1 5", "cfn=(3) allocate", "calls=40 0", "* 35",
