@@ -106,7 +106,12 @@ def command(
             has_benchmarks = not all(upload.is_of_tests for upload in uploads)
             answer = review_site.how_to_answer(failing, slower)
             for line in closing_lines(
-                site.base_url, answer, failing, has_history=not is_on_gerrit, has_benchmarks=has_benchmarks
+                site.base_url,
+                answer,
+                failing,
+                slower,
+                has_history=not is_on_gerrit,
+                has_benchmarks=has_benchmarks,
             ):
                 lines.say(line)
             runner.watch(failing)

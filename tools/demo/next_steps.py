@@ -17,6 +17,7 @@ def closing_lines(
     base_url: str,
     answer: Sequence[str],
     failing: Uploaded | None,
+    slower: Uploaded | None,
     *,
     has_history: bool,
     has_benchmarks: bool,
@@ -27,6 +28,7 @@ def closing_lines(
         base_url: the address of the pages.
         answer: how to answer a −1 on this review server, if there is one.
         failing: an open change in which a test fails.
+        slower: an open change in which benchmarks are slower.
         has_history: the pages have the recorded history.
         has_benchmarks: the demo measured benchmarks.
     """
@@ -35,6 +37,9 @@ def closing_lines(
         steps += [
             f"- then look at the next change: the same test fails there, and does not count: {base_url}/"
         ]
+    if slower:
+        why = f"see why {slower.name} is slower, on the page of its job, a minute or two after the −1"
+        steps += [f"- {why}: {base_url}/changes/{slower.change}/{slower.patch_set}"]
     trends = f"{base_url}/trends"
     if has_history:
         slower = "see what became slower on the branch, since when, and by whose change"

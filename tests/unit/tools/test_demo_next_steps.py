@@ -63,11 +63,15 @@ def links(lines: Sequence[str]) -> list[str]:
 
 
 def ending(
-    failing: Uploaded | None = None, *answer: str, has_history: bool = False, has_benchmarks: bool = False
+    failing: Uploaded | None = None,
+    *answer: str,
+    slower: Uploaded | None = None,
+    has_history: bool = False,
+    has_benchmarks: bool = False,
 ) -> tuple[str, list[str]]:
     """The heading, and the lines below it."""
     heading, *lines = closing_lines(
-        BASE, answer, failing, has_history=has_history, has_benchmarks=has_benchmarks
+        BASE, answer, failing, slower, has_history=has_history, has_benchmarks=has_benchmarks
     )
     return heading, lines
 
@@ -98,6 +102,11 @@ def test_the_answer_comes_first_then_the_next_change_and_the_pages_of_the_histor
 def test_without_a_history_the_trends_have_what_was_measured_and_no_regressions_are_promised() -> None:
     _, lines = ending(FAILING, "- answer", has_benchmarks=True)
     assert links(lines[1:]) == [f"{BASE}/", f"{BASE}/trends"]
+
+
+def test_a_slower_change_leads_to_what_made_it_slower() -> None:
+    _, lines = ending(slower=SLOWER, has_benchmarks=True)
+    assert links(lines) == [f"{BASE}/changes/62/1", f"{BASE}/trends"]
 
 
 def test_without_a_minus_one_there_are_pages_to_look_at() -> None:
