@@ -61,14 +61,18 @@ def _part(found: Part, sampled: float) -> str:
 
     Of a benchmark that is many times as slow it is a share of the slow-down, because points have five digits.
     """
-    function, growth = shown_name(found.function, _FUNCTION) or "?", f"{100 * found.growth:+.1f}"
+    function, growth = shown_name(found.function, _FUNCTION) or "?", _points(found.growth)
     if 1 + sampled >= _MANY:
         share, low, high = (f"{100 * each / sampled:.0f}" for each in found[1:])
         return f"{function}, {share} % of the slow-down [{low}, {high}]"
-    bounds = f"[{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    bounds = f"[{_points(found.low)}, {_points(found.high)}]"
     if found.low > sampled:
-        return f"{function}, {growth} points {bounds} ({100 * sampled:+.1f} in all)"
-    return f"{function}, {growth} of {100 * sampled:+.1f} points {bounds}"
+        return f"{function}, {growth} points {bounds} ({_points(sampled)} in all)"
+    return f"{function}, {growth} of {_points(sampled)} points {bounds}"
+
+
+def _points(growth: float) -> str:
+    return f"{100 * growth:+.1f}".replace("-", "−")
 
 
 def _causes(found: Explanation) -> str:

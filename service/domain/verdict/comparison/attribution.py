@@ -58,7 +58,7 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     if min(total[0], slowdown) <= 0 or total[2] * _FAR < slowdown or total[1] > slowdown * _FAR:
         large = []
     shown = sorted(large, key=lambda each: (-each.growth, each.function))[:_SHOWN]
-    return Attribution(total[0], tuple(shown), _mean_stacks(base, patch, whole))
+    return Attribution(total[0], tuple(shown), _mean_stacks(base, patch, whole, was))
 
 
 def growth_of(base: Sequence[float], patch: Sequence[float]) -> tuple[float, float, float]:
@@ -102,12 +102,17 @@ def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> d
     return {name: (callers[name].most_common(1)[0][0], mean[name]) for name in largest}
 
 
-def _mean_stacks(base: Sequence[Sampled], patch: Sequence[Sampled], whole: float) -> tuple[Stack, ...]:
+def _mean_stacks(
+    base: Sequence[Sampled], patch: Sequence[Sampled], whole: float, was: Mapping[str, str]
+) -> tuple[Stack, ...]:
+    """Merge the stacks of both sides; the parent's functions get the names that they have in the patch."""
+    renamed = ({old: new for new, old in was.items()}, {})
     found = defaultdict[tuple[str, ...], list[float]](lambda: [0.0, 0.0])
     for side, launches in enumerate((base, patch)):
         for each in launches:
             scale = each.time / whole / sum(each.stacks.values()) / len(launches)
             for stack, count in each.stacks.items():
-                found[tuple(of.name for of in stack)][side] += count * scale
+                names = (of.name if of.is_library else renamed[side].get(of.name, of.name) for of in stack)
+                found[tuple(names)][side] += count * scale
     rows = [Stack(frames, *times) for frames, times in found.items()]
     return tuple(sorted(rows, key=lambda each: (-max(each.base, each.patch), each.frames))[:MOST_STACKS])

@@ -276,7 +276,7 @@ def _place(path: object, line: object) -> tuple[str, int]:
 def _text(found: object) -> str:
     if not isinstance(found, str):
         raise TypeError("not a text")
-    return found[:LONGEST_TEXT]
+    return found[:LONGEST_TEXT].encode("utf-8", "replace").decode()  # JSON may hold halves of characters
 
 
 def _number(found: object) -> float:

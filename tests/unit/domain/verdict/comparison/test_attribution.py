@@ -87,7 +87,12 @@ def test_a_renamed_function_grew_only_by_the_difference() -> None:
     patch: Stacks = {(LOOP, Function("lib::hash")): 300, (LOOP, WORK): 500}
     base: Stacks = {(LOOP, HASH): 300, (LOOP, WORK): 300}
     old, new = launches(0.6, base), launches(0.8, patch, 2)
-    assert [each.function for each in attribute(old, new, 1 / 3).parts] == ["work"]
+    found = attribute(old, new, 1 / 3)
+    assert [each.function for each in found.parts] == ["work"]
+    assert {each.frames: each.base > 0 for each in found.stacks} == {
+        ("BM", "lib::hash"): True,
+        ("BM", "work"): True,
+    }
 
 
 def test_the_ten_largest_functions_come_first() -> None:
@@ -114,3 +119,5 @@ def test_sentences_say_how_much_of_the_slow_down_a_function_holds() -> None:
     assert explanation(two) == f"b: HashTable::find, +9.8 of +30.0 {bounds} and g, +1.0 of +30.0 {bounds}"
     more = "b: mostly HashTable::find, +9.8 points [+9.1, +10.4] (+5.0 in all)"
     assert explanation(replace(found, sampled=0.05)) == more
+    unsure = Explanation("s", "b", sampled=-0.01, parts=(part._replace(low=-0.004),))
+    assert explanation(unsure) == "b: mostly HashTable::find, +9.8 points [−0.4, +10.4] (−1.0 in all)"
