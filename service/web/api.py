@@ -11,6 +11,7 @@ from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
 from service.domain.verdict.calibration.usefulness import faults_of
+from service.domain.verdict.comparison.explanation import MOST_EXPLAINED
 from service.ports.review.shown import ChangeWithPatchSets, Cursor
 from service.ports.runs.shown import RunWithBuilds, leading
 from service.ports.verdict import Comparison, Samples, SeriesWithPoints
@@ -156,12 +157,15 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
         job: JobName,
         number: Number,
         stacks: Annotated[
-            int | None, Query(ge=1, le=100, description="the item, from 1, with its stacks and instructions")
+            int | None,
+            Query(ge=1, le=MOST_EXPLAINED, description="the item, from 1, with its stacks and instructions"),
         ] = None,
     ) -> Explanations:
         """Causes of slower benchmarks of a build: what was counted, functions whose time grew, and lines."""
         reading = reading_of(request)
         found = reading.explanations(reading.build(job, number).build.id, stacks or 0)
+        if stacks and stacks > len(found.items):
+            raise NotFound(found.problem or f"the build {job}/{number} has no such explanation")
         items = (
             ExplainedBenchmark.of(each, is_whole=place == stacks) for place, each in enumerate(found.items, 1)
         )

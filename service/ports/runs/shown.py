@@ -295,6 +295,9 @@ class BuildDetail:
     ends: Ends | None = field(default=None, metadata=PAGES_ONLY)  # its failures if none can be made known
 
 
+UNREADABLE: Final = "the explanations cannot be read: they are damaged, or a later version wrote them"
+
+
 @dataclass(frozen=True, slots=True)
 class ExplainedBuild:
     """The explained benchmarks of a build, or the problem that keeps what is stored from being read."""
@@ -307,5 +310,5 @@ class ExplainedBuild:
         """Read what is stored; a problem if a later version wrote it, or a machine that is not honest."""
         try:
             return ExplainedBuild(unpack(packed, stacks_of))
-        except BadResults as error:
-            return ExplainedBuild(problem=str(error))
+        except BadResults:
+            return ExplainedBuild(problem=UNREADABLE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,13 +74,13 @@ def test_what_could_not_be_explained_says_why_and_links_nothing() -> None:
 def test_a_damaged_explanation_is_a_sentence_on_an_otherwise_whole_page() -> None:
     app = site_with(pack([EXPLAINED])[:-9])
     page = page_of(app)
-    assert "The explanations cannot be read: they are incomplete or too large." in page
+    assert "The explanations cannot be read: they are damaged, or a later version wrote them." in page
     assert "PureFollyExecutorBench" in page
     answer = call(app, "GET", f"{BUILD}why/1")
-    assert (answer.status_code, "they are incomplete" in answer.text) == (404, True)
+    assert (answer.status_code, "they are damaged" in answer.text) == (404, True)
     assert call(app, "GET", API).json() == {
         "items": [],
-        "problem": "the explanations cannot be read: they are incomplete or too large",
+        "problem": "the explanations cannot be read: they are damaged, or a later version wrote them",
     }
 
 
@@ -152,6 +154,18 @@ def test_the_api_answers_lines_always_and_instructions_with_the_stacks() -> None
     }
     assert whole == {**brief, "rows": [each._asdict() for each in CODE.rows]}
     assert explained()[0]["assembly"] is None
+
+
+@pytest.mark.parametrize(("place", "status"), [(0, 422), (2, 404), (20, 404), (21, 422)])
+def test_the_api_has_no_stacks_of_an_item_that_is_not_there(place: int, status: int) -> None:
+    assert call(site(EXPLAINED), "GET", API, params={"stacks": place}).status_code == status
+
+
+def test_names_that_are_no_text_are_answered() -> None:
+    rows = json.dumps([{"suite": "s", "benchmark": "b\ud800", "parts": [], "stacks": []}])
+    app = site_with(gzip.compress(rows.encode()))
+    assert "<bdi>b?" in page_of(app)
+    assert call(app, "GET", API).json()["items"][0]["benchmark"] == "b?"
 
 
 def test_the_api_has_every_field_of_an_explanation() -> None:
