@@ -14,7 +14,7 @@ import click
 from bench.reader import seconds_of
 from bench.timing import met, say
 from dashboards.verdict.flame_graph import flame_graph
-from service.domain.verdict.comparison.explanation import MOST_STACKS, Explanation, Stack, pack, unpack
+from service.domain.verdict.comparison.explanation import MOST_STACKS, Explanation, Part, Stack, pack, unpack
 from tests.support.reading.explained import random_stacks
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, call
@@ -29,7 +29,8 @@ _JOB: Final = ("kv-engine-cv-perf", 5904)
 def main() -> None:
     """Draw random stacks, and print the figures."""
     stacks = tuple(random_stacks(MOST_STACKS))
-    packed = pack([Explanation("executor", "BM_Hash", sampled=0.1, stacks=stacks)])
+    part = Part("kv::Store::get", 0.1, 0.09, 0.11)
+    packed = pack([Explanation("executor", "BM_Hash", sampled=0.1, parts=(part,), stacks=stacks)])
     taken = [(seconds_of(partial(unpack, packed)), seconds_of(partial(draw, stacks))) for _ in range(ROUNDS)]
     reading, drawing = (median(side) for side in zip(*taken, strict=True))
     ratio = drawing / reading

@@ -248,7 +248,7 @@ def _add_explanations(router: APIRouter, reading_of: ReadingOf, pages: Pages) ->
             detail=detail,
             run=run,
             found=found,
-            graph=flame_graph(found.stacks),
+            graph=flame_graph(found.stacks, found.parts) if found.parts else None,
             code=code_groups(found.assembly) if found.assembly else (),
         )
 

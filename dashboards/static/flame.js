@@ -32,6 +32,8 @@ function set(element, values) {
 
 function tell(frame) {
   line.textContent = `${frame.name}\u2002${frame.words}`;
+  // The line lies over the end of the window: what gets the focus scrolls until it is above.
+  document.documentElement.style.scrollPaddingBottom = `${line.parentElement.offsetHeight}px`;
 }
 
 function isWithin(frame, outer) {
@@ -68,6 +70,7 @@ function focus(frame) {
   current.rect.setAttribute("tabindex", -1);
   frame.rect.setAttribute("tabindex", 0);
   current = frame;
+  tell(frame);
   frame.rect.focus();
 }
 

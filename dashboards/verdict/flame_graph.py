@@ -17,13 +17,16 @@ from service.domain.values.text import plain, share
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.domain.verdict.comparison.explanation import Stack
+    from service.domain.verdict.comparison.explanation import Part, Stack
 
 MOST_FRAMES: Final = 2_000  # a browser draws them without a pause
 MOST_BYTES: Final = 200_000  # of their names in the page; names from a patch set may be long
 TINTS: Final = 4  # of each colour
+MOST_GROWN: Final = 20  # frames of a table
 ROW: Final = 18  # pixels
 _NARROWEST: Final = 0.0005  # of the width: about half a pixel
+_FLOOR: Final = 0.005  # of the parent's iteration; smaller changes are mostly chance
+_ROUNDING: Final = 1e-9
 _LARGEST: Final = 1e6  # iterations of the parent; a longer time would be a fault of the file
 _LABELLED: Final = 0.025  # of the width, from which a name is readable
 _CHARACTERS: Final = 155  # of the width
@@ -63,15 +66,27 @@ class FlameGraph:
     Args:
         frames: the first one is the whole iteration.
         narrower: how many frames are left out, each with all that it calls.
-        gone: functions that take time on the parent's side only, which have no width, with that time; the
-            largest first.
-        largest: growth of a frame, in either direction.
+        gone: callers (empty at the root) and functions of paths that take time on the parent's side only,
+            which have no width, with that time; the largest first.
+        floor: growth, in either direction, from which a frame has a colour.
+        largest: growth of a frame that both sides have, in either direction; at least ``floor``.
     """
 
     frames: tuple[Frame, ...]
     narrower: int
-    gone: tuple[tuple[str, float], ...]
+    gone: tuple[tuple[str, str, float], ...]
+    floor: float
     largest: float
+
+    @property
+    def grown(self) -> Sequence[tuple[str, Frame]]:
+        """The frames with the most growth, the largest first, after their callers' names."""
+        above, found = dict[int, str](), list[tuple[str, Frame]]()
+        for each in self.frames[1:]:
+            above[each.level] = each.name
+            if each.growth > 0:
+                found.append((above.get(each.level - 1, ""), each))
+        return sorted(found, key=lambda row: -row[1].growth)[:MOST_GROWN]
 
     def svg(self) -> Markup:
         """Return the drawing as SVG, as wide as its place; names keep their size, and are cut to fit."""
@@ -82,7 +97,9 @@ class FlameGraph:
 
     def tint(self, frame: Frame) -> int:
         """Return the growth in steps of the colours, negative if the function takes less time."""
-        return round(TINTS * frame.growth / self.largest) if self.largest else 0
+        if abs(frame.growth) < self.floor - _ROUNDING:
+            return 0
+        return round(TINTS * max(-1.0, min(frame.growth / self.largest, 1.0)))
 
     def _rectangle(self, frame: Frame) -> str:
         tint = self.tint(frame)
@@ -105,13 +122,16 @@ class FlameGraph:
         return f'x="{x:.3f}%" y="{ROW * frame.level}" width="{width:.3f}%" height="{ROW - 1}"'
 
 
-def flame_graph(stacks: Sequence[Stack]) -> FlameGraph | None:
-    """Merge stacks into frames, and lay out the widest ones; None if the patch takes no time."""
+def flame_graph(stacks: Sequence[Stack], parts: Sequence[Part] = ()) -> FlameGraph | None:
+    """Merge stacks into frames, and lay out the widest ones; None if the patch takes no time.
+
+    What changed by less than the growth of each of ``parts`` has no colour.
+    """
     whole = Frame("one iteration", 0, 0.0, *_times(stacks))
     if whole.patch <= 0:
         return None
     order, waiting, drawn = count(1), [(-whole.patch, 0, whole, stacks)], list[Frame]()
-    narrower, size, gone = 0, 0, dict[str, float]()
+    narrower, size, gone = 0, 0, dict[tuple[str, str], float]()
     while waiting and len(drawn) < MOST_FRAMES and size < MOST_BYTES:
         *_, frame, its = heappop(waiting)
         drawn.append(frame)
@@ -122,12 +142,15 @@ def flame_graph(stacks: Sequence[Stack]) -> FlameGraph | None:
             elif each.patch:
                 narrower += 1
             elif each.base:
-                gone[each.name] = gone.get(each.name, 0.0) + each.base
+                path = frame.name if frame.level else "", each.name
+                gone[path] = gone.get(path, 0.0) + each.base
+    floor = max(_FLOOR, min((abs(each.growth) for each in parts), default=0.0))
     return FlameGraph(
         frames=tuple(sorted(drawn, key=lambda frame: (frame.x, frame.level))),
         narrower=narrower + len(waiting),
-        gone=tuple(sorted(gone.items(), key=lambda item: (-item[1], item[0]))),
-        largest=max(abs(each.growth) for each in drawn),
+        gone=tuple(sorted(((*path, time) for path, time in gone.items()), key=lambda row: (-row[2], row))),
+        floor=floor,
+        largest=max([floor, *(abs(each.growth) for each in drawn if each.base)]),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from service.domain.verdict.comparison.explanation import MOST_STACKS, pack
+from service.domain.verdict.comparison.explanation import MOST_STACKS, Stack, pack
 from tests.browser.test_every_page import AXE, CHECKS, OPEN_ALL
 from tests.support.reading.explained import DISASSEMBLED, EXPLAINED, random_stacks
 from tests.support.reading.sample_project import sample_project
@@ -31,13 +31,20 @@ WALK = (
     *(("ArrowRight", "kv::Store::set"), ("Enter", "kv::Store::set"), ("ArrowDown", "malloc")),
     *(("ArrowUp", "kv::Store::set"), ("ArrowLeft", "kv::Store::set")),  # alone in its row
 )
+DEEP = tuple(f"kv::f{level}{'<int>' * 40 * (level % 9 == 0)}" for level in range(126))
+BELOW = """() => {
+  const [frame, line] = [document.activeElement, document.querySelector(".flame-line")];
+  return frame.getBoundingClientRect().bottom - line.getBoundingClientRect().top;
+}"""
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     reading = sample_project()
     many = replace(EXPLAINED, benchmark="BM_Many", stacks=tuple(random_stacks(MOST_STACKS)))
-    packed = pack([EXPLAINED, many, replace(DISASSEMBLED, benchmark="BM_Code")])
+    deep = replace(EXPLAINED, benchmark="BM_Deep", stacks=(Stack(DEEP, 1.0, 1.1),))
+    code = replace(DISASSEMBLED, benchmark="BM_Code")
+    packed = pack([EXPLAINED, many, code, deep])
     reading.explained[reading.build("kv-engine-cv-perf", 5904).build.id] = packed
     with serving(build_app(reading)) as address:
         yield address
@@ -62,6 +69,18 @@ def test_arrow_keys_move_between_frames_and_enter_and_escape_zoom(page: Page) ->
     page.keyboard.press("Escape")
     assert shown.count() == every
     expect(page.get_by_role("button", name="Whole graph")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_line_does_not_cover_the_frame_that_has_the_focus(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 667})
+    page.goto(f"{BUILD}why/3")
+    page.get_by_role("treeitem", name="one iteration").focus()
+    covered = []
+    for _ in range(60):
+        page.keyboard.press("ArrowDown")
+        covered.append(page.evaluate(BELOW) > 1)
+    assert not any(covered)
 
 
 def test_a_click_zooms_and_the_button_shows_the_whole_again(page: Page) -> None:
@@ -122,4 +141,7 @@ def test_without_scripts_the_graph_is_a_picture_with_the_words_of_each_frame(
     title = page.locator("rect title", has_text="kv::crc32c")
     expect(title).to_have_text("kv::crc32c\n+6.2 points: 9 % → 15.2 %")
     expect(page.locator(".flame-line")).to_be_hidden()
+    page.get_by_text("Frames that grew most").click()
+    row = page.get_by_role("row", name="kv::crc32c called by kv::HashTable")
+    expect(row.get_by_role("cell")).to_have_text(["9 %", "15.2 %", "+6.2"])
     context.close()

@@ -47,7 +47,7 @@ def test_a_build_says_what_grew_in_which_functions_and_links_the_flame_graph() -
     page = page_of(site(EXPLAINED, LONG))
     section = page[page.index("Why it is slower") :]
     assert "100 % more allocations (1 → 2 per iteration), in kv::Store::set" in section
-    for text in ("<strong>+6.2</strong>", "[+5.5, +6.9]", "76 %", "[−3.6, −2.0]", "−1.6", "in no function"):
+    for text in ("<strong>+6.2</strong>", "[+5.5, +6.9]", "[−3.6, −2.0]", "−1.6", "in no function"):
         assert text in section
     assert f'<a href="{BUILD}why/1">Flame graph<' in section
     assert f'<a href="{BUILD}why/2">All 9 functions, flame graph<' in section
@@ -88,8 +88,12 @@ def test_the_page_of_a_benchmark_has_its_flame_graph_and_what_is_not_drawn() -> 
     page = page_of(site(EXPLAINED), f"{BUILD}why/1")
     assert '<svg class="flame"' in page
     assert "kv::crc32c\n+6.2 points: 9 % → 15.2 %</title>" in page
-    assert "1 narrower frame is not drawn" in page
-    assert "<code>kv::Stats::add</code> (2 % on the parent" in page
+    assert "The widest frames are drawn; 1 other, with all that it calls, is not." in page
+    gone = page[page.index("no time on these paths: ") :]
+    assert ">kv::Stats::add</code></bdi> <span" in gone
+    assert "::evict</code></bdi></span> (2 % on the parent" in gone
+    grown = page[page.index("<details><summary>Frames that grew most") : page.index("The widest frames")]
+    assert (grown.count('<th scope="row">'), 'data-label="parent">9 %<' in grown) == (12, True)
     assert "No stacks are stored" in page_of(site(replace(EXPLAINED, stacks=())), f"{BUILD}why/1")
 
 
@@ -110,6 +114,14 @@ def test_lines_are_shown_where_instructions_were_too_large_to_store() -> None:
     page = page_of(site(replace(DISASSEMBLED, assembly=CODE._replace(rows=()))), f"{BUILD}why/1")
     assert ("crc32c.cc:17" in page, "No instructions are stored" in page) == (True, True)
     assert "Code of" not in page_of(site(EXPLAINED), f"{BUILD}why/1")
+
+
+def test_launches_that_do_not_show_the_slow_down_have_no_graph_and_both_pages_say_so() -> None:
+    app = site(replace(EXPLAINED, parts=(), sampled=-0.004))
+    says = "The launches with samples do not show where the slow-down is: the time changed by −0.40 points"
+    build, own = page_of(app), page_of(app, f"{BUILD}why/1")
+    assert (says in build, says in own) == (True, True)
+    assert ("<svg" in own[own.index('id="flames"') :], "Not drawn, because these" in own) == (False, True)
 
 
 @pytest.mark.parametrize("place", [0, 2, 21, "x"])

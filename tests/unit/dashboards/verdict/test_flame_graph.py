@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from dashboards.verdict.flame_graph import MOST_FRAMES, TINTS, FlameGraph, Frame, flame_graph
-from service.domain.verdict.comparison.explanation import LONGEST_TEXT, MOST_STACKS, Stack
+from dashboards.verdict.flame_graph import MOST_FRAMES, MOST_GROWN, TINTS, FlameGraph, Frame, flame_graph
+from service.domain.verdict.comparison.explanation import LONGEST_TEXT, MOST_STACKS, Part, Stack
 from tests.support.reading.explained import STACKS, random_stacks
 
 MOST_PAGE = 500_000  # bytes
@@ -45,8 +45,7 @@ def test_a_function_has_a_frame_below_each_of_its_callers() -> None:
 
 def test_colour_and_sign_show_where_time_grew_and_fell() -> None:
     graph = drawn(Stack(("slow",), 0.4, 0.6), Stack(("fast",), 0.4, 0.35), Stack(("same",), 0.2, 0.201))
-    tints = {each.name: graph.tint(each) for each in graph.frames}
-    assert tints == {"one iteration": 3, "slow": TINTS, "fast": -1, "same": 0}
+    assert [graph.tint(each) for each in graph.frames] == [3, -1, 0, TINTS]
     picture = graph.svg()
     for label in (">+20.0 slow<", ">−5.0 fast<", ">same<"):
         assert label in picture
@@ -57,10 +56,43 @@ def test_without_any_growth_every_frame_is_neutral() -> None:
     assert 'class="more' not in drawn(Stack(("f",), 1.0, 1.0)).svg()
 
 
-def test_functions_of_the_parent_only_are_named_beside_the_graph() -> None:
-    gone = [Stack((caller, "gone", "deeper"), 0.1, 0.0) for caller in ("f", "g")]
-    graph = drawn(Stack(("f",), 0.4, 0.4), Stack(("g",), 0.3, 0.3), Stack(("tiny",), 0.1, 0.0), *gone)
-    assert graph.gone == (("gone", 0.2), ("tiny", 0.1))
+def tints(*stacks: Stack, parts: tuple[Part, ...] = ()) -> dict[str, int]:
+    graph = flame_graph(stacks, parts)
+    assert graph is not None
+    return {each.name: graph.tint(each) for each in graph.frames[1:]}
+
+
+def test_growth_below_the_floor_is_neutral_and_the_scale_begins_above_it() -> None:
+    noise = [Stack((f"f{place}",), 0.1, 0.1 + (-1) ** place * 2e-5 * place) for place in range(10)]
+    assert set(tints(*noise).values()) == {0}
+    assert tints(Stack(("f",), 0.5, 0.506), Stack(("g",), 0.5, 0.496)) == {"f": TINTS, "g": 0}
+
+
+def test_what_grew_less_than_each_function_of_the_table_is_neutral() -> None:
+    stacks = Stack(("f",), 0.3, 0.4), Stack(("g",), 0.3, 0.36), Stack(("h",), 0.3, 0.35)
+    parts = Part("f", 0.1, 0.09, 0.11), Part("g", 0.06, 0.05, 0.07)
+    assert tints(*stacks) == {"f": 2, "g": 1, "h": 1}
+    assert tints(*stacks, parts=parts) == {"f": 2, "g": 1, "h": 0}
+
+
+def test_a_frame_that_only_the_patch_has_does_not_set_the_scale_of_colours() -> None:
+    new = Stack(("new",), 0.0, 0.5)
+    found = tints(Stack(("old",), 0.5, 0.0), new, Stack(("f",), 0.3, 0.35), Stack(("g",), 0.3, 0.25))
+    assert found == {"new": 4, "f": 4, "g": -4}
+
+
+def test_the_frames_that_grew_most_come_with_their_callers_but_not_those_that_fell() -> None:
+    stacks = Stack(("f", "malloc"), 0.1, 0.3), Stack(("g", "malloc"), 0.1, 0.2), Stack(("g",), 0.4, 0.2)
+    rows = [(caller, each.name, round(each.growth, 3)) for caller, each in drawn(*stacks).grown]
+    assert rows == [("", "f", 0.2), ("f", "malloc", 0.2), ("g", "malloc", 0.1)]
+    many = [Stack((f"f{place}",), 0.1, 0.2 + place / 1e3) for place in range(30)]
+    assert [each.name for _, each in drawn(*many).grown] == [f"f{29 - rank}" for rank in range(MOST_GROWN)]
+
+
+def test_paths_of_the_parent_only_are_named_beside_the_graph() -> None:
+    gone = [Stack((caller, "gone", "deeper"), base, 0.0) for caller, base in (("f", 0.1), ("g", 0.15))]
+    graph = drawn(Stack(("f",), 0.4, 0.4), Stack(("g",), 0.3, 0.3), Stack(("tiny",), 0.05, 0.0), *gone)
+    assert graph.gone == (("g", "gone", 0.15), ("f", "gone", 0.1), ("", "tiny", 0.05))
     assert [each.name for each in graph.frames] == ["one iteration", "f", "g"]
     assert graph.narrower == 0
 
