@@ -106,7 +106,7 @@ def _mean_stacks(
     base: Sequence[Sampled], patch: Sequence[Sampled], whole: float, was: Mapping[str, str]
 ) -> tuple[Stack, ...]:
     """Merge the stacks of both sides; the parent's functions get the names that they have in the patch."""
-    renamed = ({old: new for new, old in was.items()}, {})
+    renamed: tuple[dict[str, str], ...] = {old: new for new, old in was.items()}, {}
     found = defaultdict[tuple[str, ...], list[float]](lambda: [0.0, 0.0])
     for side, launches in enumerate((base, patch)):
         for each in launches:
