@@ -8,7 +8,11 @@ from service.domain.runs.slowdown import Slowdown
 from service.domain.verdict.comparison.causes import Cause, Kind
 from service.domain.verdict.comparison.explanation import Explanation, Part
 from service.domain.wording.counted_causes import (
-    are_told, causes_on_lines, causes_told, explanation, why_slower
+    are_told,
+    causes_on_lines,
+    causes_told,
+    explanation,
+    why_slower,
 )
 
 LOCKS = Cause(Kind.LOCKS, "Cache::get", 1.0, 2.0)

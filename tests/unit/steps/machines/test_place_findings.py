@@ -13,7 +13,7 @@ from service.domain.values.errors import BadInput, Transient, Unfit
 from service.domain.values.identity import RunKind
 from service.domain.verdict.comparison.assembly import Assembly, Line
 from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, unpack_brief
+from service.domain.verdict.comparison.explanation import Explanation, unpack
 from service.steps.machines.place_findings import with_touched_lines
 from tests.support.building.memory_source import MemorySource
 from tests.unit.steps.machines.test_execute import JOB, Machine, spec_of
@@ -79,5 +79,5 @@ def test_the_machine_reports_the_line_with_its_explanation(tmp_path: Path) -> No
 
     machine.host = replace(machine.host, explain=lambda _: (explained("new.cc", 2),))
     machine.work()
-    (found,) = unpack_brief(machine.claimed.explained)
+    (found,) = unpack(machine.claimed.explained, 0)
     assert found.touched == ("new.cc", 2)

@@ -172,7 +172,7 @@ def test_a_message_of_its_own_comes_with_the_comment_on_the_line(farm: Farm) -> 
     (review,) = farm.tell_why()
     assert (review.comments, review.labels, review.is_silent) == ((COMMENT,), {}, True)
     decide_again(farm)
-    assert comments(farm) == [(), (COMMENT,), ()], "once on a change"
+    assert comments(farm) == [(), (COMMENT,), (COMMENT,)], "the decision replaces a reply that was not posted"
 
 
 def test_a_decision_that_comes_later_has_the_comment(farm: Farm) -> None:
