@@ -103,15 +103,10 @@ def command(
         lines.say(f"to see all of it again later: {reopening(home, backend.settings)}")
         if not once and not stop.is_set():
             failing, slower = refused(uploads, voted)
-            has_benchmarks = not all(upload.is_of_tests for upload in uploads)
+            measured = not all(upload.is_of_tests for upload in uploads)
             answer = review_site.how_to_answer(failing, slower)
             for line in closing_lines(
-                site.base_url,
-                answer,
-                failing,
-                slower,
-                has_history=not is_on_gerrit,
-                has_benchmarks=has_benchmarks,
+                site.base_url, answer, failing, slower, has_history=not is_on_gerrit, has_benchmarks=measured
             ):
                 lines.say(line)
             runner.watch(failing)

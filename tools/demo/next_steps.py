@@ -42,8 +42,8 @@ def closing_lines(
         steps += [f"- {why}: {base_url}/changes/{slower.change}/{slower.patch_set}"]
     trends = f"{base_url}/trends"
     if has_history:
-        became = "see what became slower on the branch, since when, and by whose change"
-        steps += [f"- {became}: {base_url}/regressions"]
+        since = "see what became slower on the branch, since when, and by whose change"
+        steps += [f"- {since}: {base_url}/regressions"]
         steps += [f"- see a benchmark over sixty commits: {trends}?{urlencode({'q': _BENCHMARK})}"]
     elif has_benchmarks:
         steps += [f"- see the results of each benchmark: {trends}"]
