@@ -53,7 +53,8 @@ def _parts(found: Explanation) -> str:
     first, *others = found.parts
     if first.growth >= _MOST * found.sampled:
         return f"mostly {_part(first, found.sampled)}"
-    return " and ".join(_part(each, found.sampled) for each in (first, *others[: _SHOWN - 1]))
+    shown = (first, *others[: _SHOWN - 1])
+    return f"partly {' and '.join(_part(each, found.sampled) for each in shown)}"
 
 
 def _part(found: Part, sampled: float) -> str:

@@ -86,3 +86,12 @@ def test_of_a_benchmark_that_is_a_thousand_times_as_slow_functions_have_shares()
     assert explanation(Explanation("bench", "BM_a", sampled=997.0, parts=(part,))) == (
         "BM_a: mostly Mock::log, 50 % of the slow-down [45, 55]"
     )
+
+
+def test_the_sentence_of_two_functions_does_not_begin_with_a_name() -> None:
+    """Pages write its first letter large, and functions have names of their own case."""
+    parts = Part("kv::hash", 0.04, 0.03, 0.05), Part("kv::find", 0.03, 0.02, 0.04)
+    assert explanation(Explanation("bench", "BM_a", sampled=0.1, parts=parts)) == (
+        "BM_a: partly kv::hash, +4.0 of +10.0 points [+3.0, +5.0] "
+        "and kv::find, +3.0 of +10.0 points [+2.0, +4.0]"
+    )
