@@ -177,8 +177,9 @@ def duration(seconds: float) -> str:
 
 
 def share(fraction: float) -> str:
-    """Format a share of the whole: ``3 %``, ``2.5 %``."""
-    return f"{fraction * 100:.3g} %"
+    """Format a share of the whole: ``3 %``, ``2.5 %``; many times the whole are ``90,552 %``."""
+    percent = fraction * 100
+    return f"{percent:,.0f} %" if percent >= 999.5 else f"{percent:.3g} %"  # noqa: PLR2004 - rounds to 1,000
 
 
 def interval(low: float, high: float, ratio: float | None = None) -> str:

@@ -175,7 +175,8 @@ def test_an_interval_is_written_like_its_ratio() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fraction", "shown"), [(0.03, "3 %"), (0.025, "2.5 %"), (0.005, "0.5 %"), (1, "100 %")]
+    ("fraction", "shown"),
+    [(0.03, "3 %"), (0.025, "2.5 %"), (0.005, "0.5 %"), (1, "100 %"), (905.52, "90,552 %")],
 )
 def test_shares_keep_the_digits_that_matter(fraction: float, shown: str) -> None:
     assert share(fraction) == shown
