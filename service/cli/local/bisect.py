@@ -31,7 +31,7 @@ from service.cli.local.project_text import choose_job
 from service.domain.values.errors import BadInput
 from service.domain.wording.bisection import NOT_ON_LINE, conclusion, measured_line, named
 from service.steps.runs.bisect import bisect
-from service.steps.runs.gate import Asked, as_asked, gate, local_spec
+from service.steps.runs.gate import Asked, as_asked, gate_until_explained, local_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,8 +105,8 @@ def command(
             click.echo(text)
         click.echo(f"seed {seed}", err=True)
     if found.is_interrupted:
-        if found.suspects:
-            click.echo(f"to go on: {_going_on(ctx, found)}", err=True)
+        if command_line := going_on(ctx, found):
+            click.echo(f"to go on: {command_line}", err=True)
         raise click.Abort
     ctx.exit(EXIT_OK if found.is_found else EXIT_CANNOT)
 
@@ -123,6 +123,7 @@ class _Call:
     seed: str
     as_json: bool
     compared: int = 0
+    is_ended: bool = False  # by Ctrl-C, after the pairs of a comparison
 
     def bisect(self, line: Sequence[Suspect]) -> Bisection:
         """Search the line for the commit; print each comparison."""
@@ -142,6 +143,8 @@ class _Call:
             return bisect(self.asked.filter, self.commits.base_commit, line, self._compare, line_of, tell)
 
     def _compare(self, question: Question) -> LocalVerdict:
+        if self.is_ended:
+            raise KeyboardInterrupt
         self.compared += 1
         commits, base, patch = self.commits, question.base, question.patch
         spec = local_spec(commits.source, commits.project, base, patch, self.job)
@@ -149,13 +152,15 @@ class _Call:
         spec = replace(spec, workspace=self.workspace, is_explained=question.is_explained)
         build = LocalBuild(spec, f"{self.seed}-{self.compared}", commits.home / "binaries")
         with TerminalProgress() as progress:
-            found = gate(spec, build, commits.host, progress)
+            found, self.is_ended = gate_until_explained(spec, build, commits.host, progress)
         commits.keep_log(f"{self.job.name}-{patch[:_SHORT]}", build.log)
         return found
 
 
-def _going_on(ctx: click.Context, found: Bisection) -> str:
-    """Write the command that searches the commits that are left."""
+def going_on(ctx: click.Context, found: Bisection) -> str:
+    """Write the command that searches the commits that are left; empty if no commit is before them."""
+    if not found.suspects or not found.suspects[0].parents:
+        return ""
     last = found.suspects[-1]
     ends = found.suspects[0].parents[0][:_SHORT], WORKTREE if last.is_uncommitted else last.revision[:_SHORT]
     given = {"benchmark": found.benchmark}

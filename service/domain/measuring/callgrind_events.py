@@ -56,6 +56,7 @@ _LOCKING: Final = frozenset(
     }
 )
 _CALLEES: Final = MappingProxyType({Event.ALLOCATIONS: _ALLOCATING, Event.LOCKS: _LOCKING})
+_MOST_NAMES: Final = 10_000  # that are kept while other benchmarks are counted
 _HEADER: Final = re.compile(rb"^events: ([A-Za-z0-9 ]{1,200})$", re.MULTILINE)
 
 
@@ -71,7 +72,7 @@ class LoopEvents:
     ``functions`` divides each event among the functions of the program, ``calls`` are those of each of them
     by others, and ``counted`` are the instructions, as other launches have them. ``code`` says where
     the executed instructions are, ``executed`` which ones the hottest functions executed, if that is known.
-    ``dumps`` are Callgrind's.
+    ``dumps`` are Callgrind's, ``names`` all functions in the loop; empty if that is not known.
     """
 
     rates: Mapping[Event, float]
@@ -81,6 +82,7 @@ class LoopEvents:
     code: Mapping[str, Code] = field(default_factory=dict)
     executed: Mapping[str, float] = field(default_factory=dict)
     dumps: bytes = b""
+    names: frozenset[str] = frozenset()
 
 
 def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
@@ -106,7 +108,9 @@ def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
     for event, chosen in zip(_COLUMNS, columns, strict=True):
         rates[event] = _rate(loops, chosen)
     counted = Counted(((Trial(iterations, totals[0]),),), functions=functions(dumps))
-    return LoopEvents(rates, by_event, each(divided.calls), counted, divided.code, dumps=dumps)
+    names = divided.names if len(divided.names) <= _MOST_NAMES else frozenset[str]()
+    calls = each(divided.calls)
+    return LoopEvents(rates, by_event, calls, counted, divided.code, dumps=dumps, names=names)
 
 
 def _rate(loops: tuple[tuple[int, tuple[int, ...]], ...], columns: list[int]) -> float:

@@ -57,11 +57,13 @@ class Divided(NamedTuple):
     """Costs of a loop by function of the program, for each group of columns, then of callees.
 
     ``calls`` counts those of each function by others. ``code`` is empty if the dumps have no addresses.
+    ``names`` are all functions of the loop, those of libraries too, and those that called it.
     """
 
     costs: tuple[dict[str, float], ...]
     calls: dict[str, float]
     code: dict[str, Code]
+    names: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -125,7 +127,7 @@ class _Loop:
         """Return the executed instructions of the program's functions."""
         found = dict[str, Code]()
         for number in self.executed.keys() - self.libraries:
-            path = self.paths[self.objects[number]].decode("utf-8", "replace")
+            path = program_path(self.paths[self.objects[number]])
             known = found.get(self.names[number], Code(path, Counter()))
             if known.path == path:  # overloads, and parts that compilers split off
                 found[self.names[number]] = Code(path, known.executed + self.executed[number])
@@ -180,7 +182,7 @@ def by_function(dumps: bytes, columns: Sequence[Sequence[int]], callees: Sequenc
     for (of, by), number in loop.called.items():
         if of not in loop.libraries and loop.names[of] != loop.names[by]:
             calls[loop.names[of]] += number
-    return Divided(tuple(found), calls, loop.code())
+    return Divided(tuple(found), calls, loop.code(), frozenset(loop.names.values()))
 
 
 def _last_loop(dumps: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
@@ -204,6 +206,12 @@ def _last_loop(dumps: bytes, columns: Sequence[Sequence[int]]) -> _Loop:
     found.libraries = {number for number, of in found.objects.items() if of in foreign}
     found.paths = paths
     return found
+
+
+def program_path(raw: bytes) -> str:
+    """Return the path of a program for the arguments of a command; empty if none can have it."""
+    path = raw[: LINE_BYTES + 1].decode("utf-8", "replace")
+    return path if len(path) <= LINE_BYTES and path.isprintable() else ""
 
 
 def is_library(begin: bytes, end: bytes) -> bool:

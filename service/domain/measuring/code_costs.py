@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.callgrind_functions import LOOP_ENDS, is_library
+from service.domain.measuring.callgrind_functions import LOOP_ENDS, is_library, program_path
 from service.domain.measuring.function_names import function_name
 from service.domain.values.errors import BadResults
 
@@ -31,7 +31,7 @@ class Code:
 
     Args:
         name: as the program has it, with its arguments.
-        file: the program or shared library.
+        file: the program or shared library; empty if its path is no argument for a command.
         executed: how often.
         costs: another count of each, with that of the libraries it calls.
     """
@@ -84,7 +84,7 @@ def code_costs(
             number, callee = at[b"fn"], names.get(at[b"cfn"], "")
             if names.get(number) == function:
                 file = known.get((b"ob", at[b"ob"]), b"")
-                code = found.setdefault(number, Code(known[b"fn", number], file.decode("utf-8", "replace")))
+                code = found.setdefault(number, Code(known[b"fn", number], program_path(file)))
                 costs = [*map(int, cost[2].split()), *(0 for _ in events)]  # zeros at the end are left out
                 counted = sum(costs[column] for column in chosen)
                 if calls < 0:

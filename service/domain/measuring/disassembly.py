@@ -21,6 +21,7 @@ _MOST_TEXT: Final = 120  # characters of an instruction
 _MOST_NAME: Final = 60  # of a function in it
 _LONGEST_PATH: Final = 500
 _READ: Final = 4000  # characters of a line; template arguments can have more
+_NOWHERE: Final = ("", 0)
 _GENERATED: Final = "build/"
 
 _INSTRUCTION: Final = re.compile(r" *([0-9a-f]{1,16}):\t(.+)")
@@ -61,21 +62,23 @@ def instructions(listing: bytes, roots: Collection[str]) -> tuple[Instruction, .
     """
     if len(listing) > MOST_BYTES:
         raise BadResults(f"the disassembly has more than {MOST_BYTES >> 20} MiB")
-    found, chain, is_new = [], list[tuple[str, int]](), False
+    found, is_new = list[Instruction](), False
+    first = place = _NOWHERE  # the innermost, and the innermost in the repository
     for line in listing.decode("utf-8", "replace").split("\n"):
         cut = line[:_READ]
         if code := _INSTRUCTION.fullmatch(cut):
-            place = next((each for each in chain if each[0]), ("", 0))
-            found.append(_instruction(int(code[1], 16), code[2], *place))
+            found.append(_instruction(int(code[1], 16), code[2], *(place if place[0] else _NOWHERE)))
             is_new = True
             continue
         path, _, number = cut.partition(" (")[0].rpartition(":")
         if path and _LINE.fullmatch(number):
             # What did not change since the last instruction is not printed again.
-            is_inlined = path.startswith(_INLINED)
-            kept = chain[:1] if is_new else chain
             where = repository_path(path.removeprefix(_INLINED), roots), int(number)
-            chain, is_new = [*kept, where] if is_inlined else [where], False
+            if not path.startswith(_INLINED):
+                first = place = where
+            elif is_new:
+                place = first
+            place, is_new = place if place[0] else where, False
     return tuple(found)
 
 

@@ -21,12 +21,13 @@ from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Collection, Container, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 FREQUENCY: Final = 1000  # samples per second of elapsed time
 # Real profiles of a second have a few hundred KiB.
 _MOST_BYTES: Final = 4 << 20
-_MOST_NAMED: Final = 16 << 20  # bytes of names
+_MOST_NAMED: Final = 4 << 20  # bytes of names
 _MOST_SAMPLES: Final = 1_000_000
 _MOST_ROWS: Final = 1000  # of repetitions that the program asks for, and statistics
 _MOST_MAPPINGS: Final = 10_000
@@ -205,8 +206,14 @@ def naming_arguments(profiles: Sequence[Profile]) -> tuple[str, ...]:
     return tuple(chain(*((path.decode("ascii"), ",".join(map(str, of))) for path, of in offsets.items())))
 
 
-def named(profiles: Sequence[Profile], output: bytes) -> tuple[Sampled, ...]:
+def named(profiles: Sequence[Profile], output: bytes, timed: Collection[str] = ()) -> tuple[Sampled, ...]:
     """Name functions by what :data:`NAMING` wrote, and keep the stacks from the timed function inwards.
+
+    Args:
+        profiles: launches of one program.
+        output: the names.
+        timed: the functions that were counted in the timed loop, if that is known. Samples in other functions
+            of the program, and in what these call, are set-up and left out.
 
     Raises:
         BadResults: it is too large; or no sample of a launch is in a timed function, or most are where it is
@@ -225,7 +232,22 @@ def named(profiles: Sequence[Profile], output: bytes) -> tuple[Sampled, ...]:
     functions = {frame: _function(frame, names.get(frame, b"")) for frame in frames}
     loops = {frame for frame, name in names.items() if _LOOP.search(name)}
     own = {frame for frame in names if frame in functions and not functions[frame].is_library}
+    if timed:
+        set_up = {frame for frame in own if functions[frame].name not in timed}
+        profiles = [each._replace(stacks=_without(each.stacks, set_up, loops)) for each in profiles]
     return tuple(_sampled(each, functions, loops, own) for each in profiles)
+
+
+def _without(
+    stacks: Mapping[tuple[Frame, ...], int], set_up: AbstractSet[Frame], loops: Container[Frame]
+) -> dict[tuple[Frame, ...], int]:
+    """Leave out the stacks with one of these frames inside of the timed function."""
+    found = dict[tuple[Frame, ...], int]()
+    for stack, count in stacks.items():
+        begin = next((k for k, frame in enumerate(stack) if frame in loops), len(stack))
+        if set_up.isdisjoint(stack[begin + 1 :]):
+            found[stack] = count
+    return found
 
 
 def _sampled(

@@ -39,6 +39,7 @@ def explanation(found: Explanation, suite: str = "") -> str:
     ``suite`` is named if it is given.
     """
     name = plain(found.benchmark) + (f" in {plain(suite)}" if suite else "")
+    found = replace(found, parts=_told_parts(found))
     grown = [_parts(found)] if found.parts else []
     grown += [_causes(found)] if found.causes else []
     missing = f"; not counted: {plain(found.obstacle)}" if found.obstacle else ""
@@ -49,16 +50,23 @@ def _nothing(found: Explanation) -> str:
     return f"not explained: {plain(found.obstacle) or _NOTHING}"
 
 
+def _told_parts(found: Explanation) -> tuple[Part, ...]:
+    """Leave out functions that surely grew by more than the benchmark: other code shrank, or code moved."""
+    return tuple(each for each in found.parts if each.low <= found.sampled)
+
+
+def _is_most(found: Explanation) -> bool:
+    return found.parts[0].growth >= _MOST * found.sampled
+
+
 def _parts(found: Explanation) -> str:
-    first, *others = found.parts
-    if first.growth >= _MOST * found.sampled:
-        return f"mostly {_part(first, found.sampled)}"
-    shown = (first, *others[: _SHOWN - 1])
-    return f"partly {' and '.join(_part(each, found.sampled) for each in shown)}"
+    if _is_most(found):
+        return f"mostly {_part(found.parts[0], found.sampled)}"
+    return f"partly {' and '.join(_part(each, found.sampled) for each in found.parts[:_SHOWN])}"
 
 
 def _part(found: Part, sampled: float) -> str:
-    """Write a function's growth; one that is surely larger than that of the benchmark is no part of it.
+    """Write a function's growth.
 
     Of a benchmark that is many times as slow it is a share of the slow-down, because points have five digits.
     """
@@ -66,10 +74,7 @@ def _part(found: Part, sampled: float) -> str:
     if 1 + sampled >= _MANY:
         share, low, high = (f"{100 * each / sampled:.0f}" for each in found[1:])
         return f"{function}, {share} % of the slow-down [{low}, {high}]"
-    bounds = f"[{_points(found.low)}, {_points(found.high)}]"
-    if found.low > sampled:
-        return f"{function}, {growth} points {bounds} ({_points(sampled)} in all)"
-    return f"{function}, {growth} of {_points(sampled)} points {bounds}"
+    return f"{function}, {growth} of {_points(sampled)} points [{_points(found.low)}, {_points(found.high)}]"
 
 
 def _points(growth: float) -> str:
@@ -81,9 +86,11 @@ def _causes(found: Explanation) -> str:
     shown, functions = found.causes[:_SHOWN], {each.function for each in found.causes[:_SHOWN]}
     line = found.assembly.grown_line if found.assembly else ""
     counted = next((each for each in shown if each.kind is not Kind.WAITING), None)
-    if found.parts and functions == {found.parts[0].function}:
+    # The line of a lost inlining is in another function, the caller.
+    is_one = len(functions) == 1 and Kind.INLINING not in {each.kind for each in shown}
+    if is_one and found.parts and functions == {found.parts[0].function} and _is_most(found):
         return " and ".join(map(_growth, shown)) + _place(line)
-    if len(shown) == _SHOWN and len(functions) == 1:
+    if is_one and len(shown) == _SHOWN:
         return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}{_place(line)}"
     return "; ".join(_cause(each, line if each is counted else "") for each in shown)
 
@@ -101,7 +108,7 @@ def causes_told(
     known = [
         replace(each, obstacle="")
         for each in found
-        if (each.causes or each.parts)
+        if (each.causes or _told_parts(each))
         and each.benchmark in blamed
         and {each.suite, ""} & suites.get(each.benchmark, {""})
     ]

@@ -38,7 +38,7 @@ def disassembled(
     sides: Sequence[Sequence[LoopEvents]],
     seconds: float,
 ) -> Explanation:
-    """Add the code of the function of the first cause, or else of the first part.
+    """Add the code of the function of the first cause.
 
     The explanation stays as it is if that is not known, or has no symbol, or objdump fails.
 
@@ -62,12 +62,10 @@ def disassembled(
         if not after:
             return found
         before = code_costs(base.dumps, was, columns, callees)
-        # Of functions of one name, such as overloads, the one that costs the patch most.
-        chosen = max(after, key=lambda code: code.costs.total())
-        ranked = sorted(before, key=lambda code: (code.name != chosen.name, -code.costs.total()))
+        chosen = _grown_most(before, after, *map(_iterations, (base, patch)))
         shown = [
             _side(launcher, suite, side, code, of, min(_SECONDS, seconds / 2))
-            for side, code, of in zip(Side, (next(iter(ranked), None), chosen), (base, patch), strict=True)
+            for side, code, of in zip(Side, chosen, (base, patch), strict=True)
         ]
     except (SideFailed, BadResults):
         return found
@@ -78,7 +76,7 @@ def _asked(found: Explanation, patch: LoopEvents) -> tuple[str, tuple[str, ...],
     """Choose the function to show, and the columns or callees by which its lines are compared."""
     cause = next(iter(found.causes), None)
     if cause is None:
-        return found.parts[0].function if found.parts else "", *counted_as(Event.INSTRUCTIONS)
+        return "", (), frozenset()
     if cause.kind is Kind.INLINING:
         return own(patch.counted).get(cause.function, ("", 0.0))[0], (), frozenset({cause.function})
     named = [event for event in Event if event.value == cause.kind.value]
@@ -107,6 +105,26 @@ def _side(
         for counts in (code.executed, code.costs)
     )
     return SideCode(found, executed, costs)
+
+
+def _grown_most(
+    before: Sequence[Code], after: Sequence[Code], base_iterations: int, patch_iterations: int
+) -> tuple[Code | None, Code]:
+    """Choose of functions of one name, such as overloads, the one whose costs grew most.
+
+    One whose arguments changed is paired with the largest that only the parent has.
+    """
+    old = {code.name: code for code in before}
+    gone = [code for code in before if code.name not in {each.name for each in after}]
+    gone.sort(key=lambda code: -code.costs.total())
+    new = sorted((code for code in after if code.name not in old), key=lambda code: -code.costs.total())
+    old |= {code.name: was for code, was in zip(new, gone, strict=False)}
+    pairs = [(old.get(code.name), code) for code in after]
+    rates = [
+        code.costs.total() / patch_iterations - (was.costs.total() / base_iterations if was else 0.0)
+        for was, code in pairs
+    ]
+    return pairs[rates.index(max(rates))]
 
 
 def _iterations(events: LoopEvents) -> int:

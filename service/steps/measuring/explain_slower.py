@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import own_clock
 from service.domain.measuring.sampled_stacks import Sampled
 from service.domain.runs.judge_build import judge_measured
-from service.domain.values.errors import BadResults, CommandFailed, NotFound, OutOfTime
+from service.domain.values.errors import BadResults, CommandFailed, OutOfTime, Permanent
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.attribution import LAUNCHES as SAMPLED_LAUNCHES
 from service.domain.verdict.comparison.attribution import attribute
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
 
 BUDGET: Final = 60.0  # seconds for all benchmarks, in addition to the machine time
+_NAMING: Final = 5.0  # of these, kept to name the functions of a benchmark
 
 
 def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[Explanation, ...]:
@@ -62,7 +64,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     chosen = tuple(worst.values())[:MOST_EXPLAINED]
     if not chosen:
         return ()
-    found = list[Explanation]()
+    found, timed = list[Explanation](), list[frozenset[str]]()
     end = session.host.clock() + BUDGET
     try:
         with ExitStack() as stack:
@@ -74,17 +76,21 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
             launcher = Launcher(session, trees, tuple(listings))
             for number, row in enumerate(chosen):
                 session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
-                found.append(_explain(launcher, row, end))
+                explained, functions = _explain(launcher, row, end)
+                found.append(explained)
+                timed.append(functions)
             for number, row in enumerate(chosen):
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
                 if row.row.metric.is_speed:
-                    found[number] = _attribute(launcher, found[number], row, end)
-    except (CommandFailed, NotFound, OutOfTime) as error:
+                    found[number] = _attribute(launcher, found[number], row, timed[number], end)
+    except (CommandFailed, Permanent, OutOfTime) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
     return tuple(found)
 
 
-def _attribute(launcher: Launcher, found: Explanation, worst: Comparison, end: float) -> Explanation:
+def _attribute(
+    launcher: Launcher, found: Explanation, worst: Comparison, timed: frozenset[str], end: float
+) -> Explanation:
     """Add waiting, and the functions that hold the slow-down, if there is time for enough launches."""
     clock, suite = launcher.session.host.clock, launcher.suites[found.suite]
     profiles: dict[Side, list[Profile]] = {Side.BASE: [], Side.PATCH: []}
@@ -94,13 +100,18 @@ def _attribute(launcher: Launcher, found: Explanation, worst: Comparison, end: f
         begun = clock()
         for number, side in enumerate(order):
             needed = (clock() - begun) / max(number, 1) * (len(order) - number)
-            if (left := end - clock()) <= needed:
+            if (left := end - _NAMING - clock()) <= needed:
                 return found
             profiles[side].append(launcher.sample(suite, side, found.benchmark, number // 2, left))
-        base, patch = (launcher.name(suite, side, profiles[side], max(end - clock(), 5.0)) for side in Side)
-        waits = waiting(base, patch) if _is_elapsed(worst) else None
+        named: list[tuple[Sampled, ...]] = []
+        for side in Side:
+            if (left := end - clock()) <= 0:
+                return found
+            named.append(launcher.name(suite, side, profiles[side], left, timed))
+        waits = waiting(*named) if _is_elapsed(worst) else None
         by_clock = Sampled.by_real_time if _is_elapsed(worst) else Sampled.by_cpu_time
-        growth = attribute([*map(by_clock, base)], [*map(by_clock, patch)], worst.growth)
+        base, patch = ([*map(by_clock, side)] for side in named)
+        growth = attribute(base, patch, worst.growth if worst.verdict is Verdict.SLOWER else 0.0)
     except (SideFailed, BadResults):
         return found  # a machine without the profiler, and other programs: the counts stand alone
     grown = (
@@ -120,23 +131,26 @@ def _is_explained(row: Comparison, *, is_asked: bool) -> bool:
     return row.ratio is not None if is_asked else row.verdict is Verdict.SLOWER
 
 
-def _explain(launcher: Launcher, row: Comparison, end: float) -> Explanation:
+def _explain(launcher: Launcher, row: Comparison, end: float) -> tuple[Explanation, frozenset[str]]:
+    """Count a benchmark's events; also return the functions of its loop on either side, if all are known."""
+    unknown = frozenset[str]()
     clock, suite, name = launcher.session.host.clock, row.row.suite, row.row.benchmark
     if threads_of(name) > 1:
-        return _explained(row, obstacle=SEVERAL_THREADS)
+        return _explained(row, obstacle=SEVERAL_THREADS), unknown
     sides: list[list[LoopEvents]] = []
     try:
         for side in (Side.BASE, Side.PATCH):
             launches = []
             for _ in range(LAUNCHES):
                 if (left := end - clock()) <= 0:
-                    return _explained(row, obstacle=NOT_REACHED)
+                    return _explained(row, obstacle=NOT_REACHED), unknown
                 launches.append(launcher.count_events(launcher.suites[suite], side, name, left))
             sides.append(launches)
     except SideFailed as error:
-        return _explained(row, obstacle=NOT_REACHED if clock() >= end else f"{error.side}: {error.end}")
+        why = NOT_REACHED if clock() >= end else f"{error.side}: {error.end}"
+        return _explained(row, obstacle=why), unknown
     except BadResults as error:
-        return _explained(row, obstacle=str(error))
+        return _explained(row, obstacle=str(error)), unknown
     if row.row.metric.is_speed:
         slowdown = row.growth if row.verdict is Verdict.SLOWER else None
         grown = causes(sides[0], sides[1], slowdown)
@@ -144,7 +158,10 @@ def _explain(launcher: Launcher, row: Comparison, end: float) -> Explanation:
         grown = more_allocations(sides[0], sides[1])
     found = replace(_explained(row), causes=grown)
     left = end - clock()
-    return disassembled(launcher, launcher.suites[suite], found, sides, left) if left > 0 else found
+    if left > 0:
+        found = disassembled(launcher, launcher.suites[suite], found, sides, left)
+    names = [each.names for each in chain(*sides)]
+    return found, unknown.union(*names) if all(names) else unknown
 
 
 def _explained(row: Comparison, *, obstacle: str = "") -> Explanation:

@@ -39,7 +39,7 @@ from service.domain.verdict.comparison.counting_pairs import is_disturbed
 from service.steps.building.build_sources import BUILD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.building.sandbox_command import Completed
@@ -261,15 +261,20 @@ class Launcher:
         return profile_of(self._run(limited, side, invocation, cpus, has_priority=True).file, own)
 
     def name(
-        self, suite: Suite, side: Side, profiles: Sequence[Profile], seconds: float
+        self,
+        suite: Suite,
+        side: Side,
+        profiles: Sequence[Profile],
+        seconds: float,
+        timed: Collection[str] = (),
     ) -> tuple[Sampled, ...]:
-        """Name the functions that were sampled, and keep the samples of the timed loop.
+        """Name the functions that were sampled, and keep the samples of the timed loop, as :func:`named`.
 
         The tools of binutils read programs of the patch, so they run in the sandbox; errors as :meth:`count`.
         """
         limits = Limits(seconds, file_bytes=RESULT_BYTES)
         naming = Invocation(NAMING, naming_arguments(profiles), limits, file=NAMES)
-        return named(profiles, self.run_tool(suite, side, naming))
+        return named(profiles, self.run_tool(suite, side, naming), timed)
 
     def _count(
         self, suite: Suite, side: Side, benchmark: str, seconds: float, *, has_events: bool = False

@@ -16,6 +16,7 @@ from service.domain.values.errors import BadInput, BadProjectFile
 from service.domain.values.identity import RunKind
 from service.domain.values.text import listed
 from service.domain.verdict.inference.interim_looks import look_from
+from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.bisection import not_one_benchmark
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.measured_causes import (
@@ -216,6 +217,26 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     notes = (*requested, *measured_notes(found.notes), *unused, WITHOUT_HISTORY)
     end = BuildEnd(found.judgement.outcome, (*causes, *notes))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds, why=report.why)
+
+
+def gate_until_explained(
+    spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress
+) -> tuple[LocalVerdict, bool]:
+    """Build, measure and judge; Ctrl-C while a slow-down is explained leaves the verdict of the pairs.
+
+    Returns:
+        The verdict, and whether Ctrl-C ended it.
+
+    Raises:
+        KeyboardInterrupt: earlier, or without a slower benchmark.
+    """
+    try:
+        return gate(spec, build, host, progress), False
+    except KeyboardInterrupt:
+        so_far = verdict_so_far(spec, build) if spec.is_explained else None
+        if so_far is None or all(each.verdict is not Verdict.SLOWER for each in so_far.comparisons):
+            raise
+        return so_far, True
 
 
 def verdict_so_far(spec: BuildSpec, build: LocalClaimed) -> LocalVerdict | None:

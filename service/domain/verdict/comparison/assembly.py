@@ -106,16 +106,24 @@ def align(function: str, base: SideCode, patch: SideCode) -> Assembly:
 def _lines(
     base: SideCode, patch: SideCode, became: Mapping[tuple[str, int], tuple[str, int]]
 ) -> tuple[Line, ...]:
-    """Add costs up by line of the patch; ``became`` maps lines of the parent to them."""
+    """Add costs up by line of the patch; ``became`` maps lines of the parent to them.
+
+    A line may replace lines of the parent that are not mapped. There is none if those cost more than the
+    first one grew.
+    """
     before, after = defaultdict[tuple[str, int], float](float), defaultdict[tuple[str, int], float](float)
+    lost = 0.0
     for each in base.instructions:
-        line = each.path, each.line
+        line, cost = (each.path, each.line), base.costs.get(each.address, 0.0)
         if line in became:
-            before[became[line]] += base.costs.get(each.address, 0.0)
+            before[became[line]] += cost
+        elif each.path:
+            lost += cost
     for each in patch.instructions:
         after[each.path, each.line] += patch.costs.get(each.address, 0.0)
     found = [Line(*line, before[line], cost) for line, cost in after.items() if line[0]]
-    return tuple(sorted(found, key=lambda each: each.base - each.patch)[:MOST_LINES])
+    found.sort(key=lambda each: each.base - each.patch)
+    return tuple(found[:MOST_LINES]) if not lost or (found and lost <= found[0].patch - found[0].base) else ()
 
 
 def _shown(side: SideCode) -> list[Instruction]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from itertools import chain
 from statistics import fmean, variance
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,7 +12,7 @@ from service.domain.verdict.comparison.explanation import MOST_STACKS, Part, Sta
 from service.domain.verdict.comparison.grown_functions import counterparts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.measuring.sampled_stacks import Function, Sampled
 
@@ -20,7 +21,7 @@ _SHOWN: Final = 10
 _NEGLIGIBLE: Final = 0.05  # of the growth
 _LEAST: Final = 0.0005  # of the parent's iteration: functions with less explain no slow-down that votes
 _FAR: Final = 2.0  # a growth that differs from the measured slow-down by this factor is another one
-_CONFIDENCE: Final = 0.95
+_CHANCE: Final = 0.025  # on one side: intervals of 95 %
 
 
 class Attribution(NamedTuple):
@@ -35,59 +36,105 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     """Divide the growth of a benchmark's time among the functions of the program.
 
     A function's time in a launch is its share of the samples, times the launch's time per iteration. Samples
-    of libraries count for the innermost function of the program that is above them. The growth of a function
-    is the difference of the sides' means, as a share of the parent's mean time per iteration. With variances
-    ``s²`` of ``n`` launches a side, its interval is ± ``t·√(s₁²/n₁ + s₂²/n₂)`` (Welch, "The generalization of
-    'Student's' problem when several different population variances are involved", Biometrika 34, 1947).
+    of libraries count for the innermost function of the program that is above them, and those of a function
+    that only one side has for its nearest caller on both sides: code that moved did not grow. The growth of a
+    function is the difference of the sides' means, as a share of the parent's mean time per iteration. With
+    variances ``s²`` of ``n`` launches a side, its interval is ± ``t·√(s₁²/n₁ + s₂²/n₂)`` (Welch, "The
+    generalization of 'Student's' problem when several different population variances are involved",
+    Biometrika 34, 1947). All functions of a benchmark that take time in the patch are one family: Holm's
+    procedure ("A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics
+    6, 1979) names a function that did not grow with a probability of 2.5 % at most. The intervals that are
+    shown are those of single functions.
 
     Args:
         base: the launches of the parent, two at least.
         patch: those of the patch.
-        slowdown: the measured growth of the benchmark's time. If these launches contradict it, no function is
-            a part of it.
+        slowdown: the measured growth of the benchmark's time; 0 if it is not slower. No function is a part of
+            it if these launches contradict it, or did not surely grow themselves.
     """
     whole = fmean(each.time for each in base)
     total = growth_of(*([each.time / whole for each in side] for side in (base, patch)))
-    before, after = ([_by_function(each, whole) for each in side] for side in (base, patch))
-    new = _own(patch, after)
-    was, parts = counterparts(_own(base, before), new), []
-    for name in new:
+    was = counterparts(*(_own(side, _by_function(side, whole, frozenset())) for side in (base, patch)))
+    kept = (_program(base) & _program(patch)).union(was, was.values())
+    before, after = (_by_function(side, whole, kept) for side in (base, patch))
+    parts = dict[Part, float]()
+    for name in _large(after):
         old = [each.get(was.get(name, name), 0.0) for each in before]
-        parts.append(Part(name, *growth_of(old, [each.get(name, 0.0) for each in after])))
-    large = [each for each in parts if each.low > 0 and each.growth >= _NEGLIGIBLE * total[0]]
-    if min(total[0], slowdown) <= 0 or total[2] * _FAR < slowdown or total[1] > slowdown * _FAR:
+        grown = growth_of(old, [each.get(name, 0.0) for each in after])
+        parts[Part(name, grown.growth, grown.low, grown.high)] = grown.chance
+    large = [each for each in _surely_grown(parts) if each.growth >= _NEGLIGIBLE * total.growth]
+    if min(total.low, slowdown) <= 0 or total.high * _FAR < slowdown or total.low > slowdown * _FAR:
         large = []
     shown = sorted(large, key=lambda each: (-each.growth, each.function))[:_SHOWN]
-    return Attribution(total[0], tuple(shown), _mean_stacks(base, patch, whole, was))
+    return Attribution(total.growth, tuple(shown), _mean_stacks(base, patch, whole, was))
 
 
-def growth_of(base: Sequence[float], patch: Sequence[float]) -> tuple[float, float, float]:
-    """Return the difference of the means, and its interval of 95 % confidence."""
+class Growth(NamedTuple):
+    """A difference of means, its interval, and how often one as large comes by chance."""
+
+    growth: float
+    low: float
+    high: float
+    chance: float
+
+
+def growth_of(base: Sequence[float], patch: Sequence[float]) -> Growth:
+    """Compare the launches of both sides."""
     growth = fmean(patch) - fmean(base)
     parts = [(variance(side) / len(side), len(side) - 1) for side in (base, patch)]
     squared = sum(part for part, _ in parts)
     if not squared:
-        return growth, growth, growth
-    from scipy.special import stdtrit  # noqa: PLC0415 - loads SciPy
+        return Growth(growth, growth, growth, float(growth <= 0))
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - loads SciPy
 
     degrees = squared**2 / sum(part**2 / of for part, of in parts)  # Welch–Satterthwaite
-    reach = float(stdtrit(degrees, (1 + _CONFIDENCE) / 2)) * math.sqrt(squared)
-    return growth, growth - reach, growth + reach
+    error = math.sqrt(squared)
+    reach = float(stdtrit(degrees, 1 - _CHANCE)) * error
+    return Growth(growth, growth - reach, growth + reach, float(stdtr(degrees, -growth / error)))
 
 
-def _by_function(launch: Sampled, whole: float) -> dict[str, float]:
-    """Map functions of the program to their times, as shares of ``whole``."""
-    scale = launch.time / whole / sum(launch.stacks.values())
-    found = defaultdict[str, float](float)
-    for stack, count in launch.stacks.items():
-        found[owners(stack)[0]] += count * scale
+def _surely_grown(chances: Mapping[Part, float]) -> list[Part]:
+    """Choose the functions that grew, with a probability of ``_CHANCE`` that one of them did not (Holm)."""
+    found = list[Part]()
+    for part in sorted(chances, key=lambda each: (chances[each], each.function)):
+        if chances[part] > _CHANCE / (len(chances) - len(found)):
+            break
+        found.append(part)
     return found
 
 
-def owners(stack: Sequence[Function]) -> tuple[str, str]:
-    """Name the innermost function of the program, and the function of the program that called it."""
-    own = [each.name for each in stack if not each.is_library] or [stack[0].name]
-    return own[-1], next((name for name in reversed(own) if name != own[-1]), "")
+def _program(launches: Sequence[Sampled]) -> frozenset[str]:
+    """Name the functions of the program in all stacks, callers too."""
+    functions = set(chain.from_iterable(chain.from_iterable(each.stacks for each in launches)))
+    return frozenset(each.name for each in functions if not each.is_library)
+
+
+def _by_function(launches: Sequence[Sampled], whole: float, kept: Collection[str]) -> list[dict[str, float]]:
+    """Map functions of the program to their times in each launch, as shares of ``whole``.
+
+    The time of a function that is not ``kept`` is that of its nearest caller that is, if there is one.
+    """
+    found = list[dict[str, float]]()
+    for launch in launches:
+        scale = launch.time / whole / sum(launch.stacks.values())
+        times = defaultdict[str, float](float)
+        for stack, count in launch.stacks.items():
+            own = owners(stack)
+            times[next((name for name in reversed(own) if name in kept), own[-1])] += count * scale
+        found.append(times)
+    return found
+
+
+def owners(stack: Sequence[Function]) -> list[str]:
+    """Name the functions of the program in a stack, the outermost first; its outermost frame without one."""
+    return [each.name for each in stack if not each.is_library] or [stack[0].name]
+
+
+def _large(times: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Map functions to their mean time, the largest first."""
+    mean = {name: fmean(each.get(name, 0.0) for each in times) for name in set(chain(*times))}
+    largest = sorted((name for name in mean if mean[name] >= _LEAST), key=lambda name: (-mean[name], name))
+    return {name: mean[name] for name in largest}
 
 
 def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> dict[str, tuple[str, float]]:
@@ -95,11 +142,9 @@ def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> d
     callers = defaultdict[str, Counter[str]](Counter)
     for each in launches:
         for stack, count in each.stacks.items():
-            name, caller = owners(stack)
-            callers[name][caller] += count
-    mean = {name: fmean(each.get(name, 0.0) for each in times) for name in callers}
-    largest = sorted((name for name in mean if mean[name] >= _LEAST), key=lambda name: -mean[name])
-    return {name: (callers[name].most_common(1)[0][0], mean[name]) for name in largest}
+            own = owners(stack)
+            callers[own[-1]][next((name for name in reversed(own) if name != own[-1]), "")] += count
+    return {name: (callers[name].most_common(1)[0][0], mean) for name, mean in _large(times).items()}
 
 
 def _mean_stacks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from enum import StrEnum
 from itertools import chain
 from statistics import fmean
@@ -150,9 +151,25 @@ def _mean(event: Event, side: Sequence[LoopEvents]) -> float:
 def _function(
     event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents], was: Mapping[str, str]
 ) -> str:
-    before, after = base[-1].functions[event], patch[-1].functions[event]
-    was = {**instances(before, after), **was}
-    growth = {name: rate - before.get(was.get(name, name), 0.0) for name, rate in after.items()}
+    """Find the function in which an event grew most.
+
+    What a function has that only one side executes counts for its nearest caller that both do.
+    """
+    was = {**instances(base[-1].functions[event], patch[-1].functions[event]), **was}
+    old = {before: name for name, before in was.items()}
+    executed = [side[-1].functions[Event.INSTRUCTIONS] for side in (base, patch)]
+    kept = {old.get(name, name) for name in executed[0]} & {*executed[1]}
+    growth = defaultdict[str, float](float)
+    same = dict[str, str]()
+    for sign, side, names in ((-1.0, base[-1], old), (1.0, patch[-1], same)):
+        callers = {name: by for name, (by, _) in own(side.counted).items()}
+        for name, rate in side.functions[event].items():
+            home, further = name, set(callers)
+            while names.get(home, home) not in kept and home in further:
+                further.discard(home)
+                home = callers[home]
+            home = names.get(home, home)
+            growth[home if home in kept else names.get(name, name)] += sign * rate
     return max(growth, key=growth.__getitem__, default="")
 
 

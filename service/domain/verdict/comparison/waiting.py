@@ -30,9 +30,9 @@ def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
         patch: those of the patch.
     """
     before, after = ([_waits(each) for each in side] for side in (base, patch))
-    whole, *bounds = growth_of(*([sum(each.values()) for each in side] for side in (before, after)))
+    found = growth_of(*([sum(each.values()) for each in side] for side in (before, after)))
     old, new = (fmean(each.real for each in side) for side in (base, patch))
-    if new <= old or bounds[0] <= 0 or whole < max(_PART * (new - old), _NEGLIGIBLE * old):
+    if new <= old or found.low <= 0 or found.growth < max(_PART * (new - old), _NEGLIGIBLE * old):
         return None
     names = {name for each in after for name in each}
     function = max(sorted(names), key=lambda name: _mean(name, after) - _mean(name, before))
@@ -45,7 +45,7 @@ def _waits(launch: Sampled) -> Mapping[str, float]:
     found = Counter[str]()
     for stack, count in launch.stacks.items():
         if is_wait(stack):
-            found[owners(stack)[0]] += count
+            found[owners(stack)[-1]] += count
     scale = launch.real * launch.waited / max(found.total(), 1)
     return {name: scale * count for name, count in found.items()}
 

@@ -104,3 +104,10 @@ def test_odd_positions_stay_in_range() -> None:
 def test_a_loop_that_is_too_large_is_refused() -> None:
     with pytest.raises(BadResults, match="4 MiB"):
         code_costs(loop(*SMALL, "+1 1\n" * (1 << 20)), "push", ("Ir",))
+
+
+@pytest.mark.parametrize("file", ["/src/build/w\0hy", "/" + "a" * 200_000], ids=["NUL", "long"])
+def test_a_path_that_no_command_takes_is_unknown(file: str) -> None:
+    lines = "positions: instr", "events: Ir", f"ob=(1) {file}", "fn=(1) push(int)", "0x100 4"
+    (code,) = code_costs(loop(*lines), "push", ("Ir",))
+    assert (code.file, code.executed) == ("", {0x100: 4})

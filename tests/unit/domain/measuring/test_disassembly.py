@@ -95,3 +95,11 @@ def test_what_was_not_executed_is_kept_near_what_was() -> None:
     kept = [each.address for each in around(found, {3, 4, 15}, 1)]
     assert kept == [2, 3, 4, 5, 0, 14, 15, 16]
     assert around(found, {99}, 1) == []
+
+
+def test_of_a_long_chain_of_inlined_calls_the_innermost_place_in_the_repository_counts() -> None:
+    outside = b"/usr/include/vector:1\n" + b"inlined by /usr/include/vector:2 (f)\n" * 50_000
+    (found,) = instructions(
+        outside + b"inlined by /src/a.cpp:7 (g)\ninlined by /src/b.cpp:8 (h)\n 10:\tret\n", ("/src",)
+    )
+    assert (found.path, found.line) == ("a.cpp", 7)

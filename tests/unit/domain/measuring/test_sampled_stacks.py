@@ -120,6 +120,18 @@ def test_what_is_outside_of_the_timed_function_is_cut_off() -> None:
     assert (found.stacks, found.time) == ({frames: 2}, 0.5)
 
 
+def test_what_a_function_that_is_not_counted_in_the_timed_loop_calls_is_set_up() -> None:
+    set_up, main = Frame(PATH, 4), Frame(PATH, 9)
+    names = {**NAMES, set_up: b"make_input(int)", main: b"main"}
+    stacks = {(main, LOOP, WORK, COPY): 2, (main, LOOP, set_up, WORK): 2500, (main, LOOP, COPY): 1}
+    lines = [b"object %b\n%d %b" % (frame.path, frame.offset, name) for frame, name in names.items()]
+    (found,) = named([Profile(stacks, 0.5, 1.0)], b"\n".join(lines), {"BM_a", "lib::work<int>"})
+    assert {tuple(each.name for each in stack): count for stack, count in found.stacks.items()} == {
+        ("BM_a", "lib::work<int>", "memcpy"): 2,
+        ("BM_a", "memcpy"): 1,
+    }
+
+
 def test_a_stack_too_deep_for_the_profiler_is_in_the_timed_function() -> None:
     deep = (WORK,) * 63
     assert sampled(Profile({deep: 2}, 1.0, 1.0), NAMES).stacks.values()

@@ -15,7 +15,7 @@ from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, Part
+from service.domain.verdict.comparison.explanation import Explanation
 from service.steps.measuring.disassemble import disassembled
 from service.steps.measuring.launching import Launcher
 from tests.support.building.build_host import MemorySandbox, memory_host, session_of
@@ -60,12 +60,11 @@ def sides() -> tuple[tuple[LoopEvents], ...]:
 
 
 def explained(
-    tmp_path: Path, sides: tuple[tuple[LoopEvents], ...], objdump: Objdump, *causes: Cause, part: str = ""
+    tmp_path: Path, sides: tuple[tuple[LoopEvents], ...], objdump: Objdump, *causes: Cause
 ) -> Assembly | None:
     session = session_of(memory_host(MemorySource(), objdump, tmp_path), JOB)
     launcher = Launcher(session, {side: tmp_path / side for side in Side})
-    parts = (Part(part, 0.1, 0.05, 0.15),) if part else ()
-    found = Explanation("why", "LookUp", causes=causes, parts=parts)
+    found = Explanation("why", "LookUp", causes=causes)
     result = disassembled(launcher, SUITE, found, sides, 30.0)
     assert replace(result, assembly=None) == found
     return result.assembly
@@ -98,13 +97,21 @@ def test_lost_inlining_shows_the_caller(tmp_path: Path, sides: tuple[tuple[LoopE
     assert [argv[-3] for argv in objdump.asked] == ["--start-address=0x374b"] * 2
 
 
-def test_without_a_cause_the_first_sampled_function_is_shown(
+def test_of_overloads_the_one_that_grew_is_shown(
     tmp_path: Path, sides: tuple[tuple[LoopEvents], ...]
 ) -> None:
-    found = explained(tmp_path, sides, Objdump(), part="lib::look_up")
+    objdump = Objdump()
+    overloaded = [(replace(each, dumps=with_overload(each)),) for (each,) in sides]
+    found = explained(tmp_path, tuple(overloaded), objdump, LOOKED_UP)
     assert found is not None
-    assert found.function == "lib::look_up"
-    assert explained(tmp_path, sides, Objdump()) is None
+    assert found.grown_line == "hash_table.cpp:11"
+    assert [argv[-3] for argv in objdump.asked] == ["--start-address=0x5c90", "--start-address=0x5cb0"]
+
+
+def with_overload(side: LoopEvents) -> bytes:
+    """Add a function of the same name that costs more, and as much on both sides."""
+    cost = 10**5 * side.counted.launches[-1][-1].iterations
+    return side.dumps.replace(b"\ntotals: ", b"\nfn=(99999) lib::look_up(long)\n0x10 %d\ntotals: " % cost)
 
 
 def test_nothing_is_shown_if_objdump_fails_or_the_function_is_unknown(

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 
-from service.domain.values.errors import BadProjectFile
-from service.steps.runs.gate import choose_jobs
+from service.adapters.machines.local_build import LocalBuild
+from service.domain.building.spec import LOCAL
+from service.domain.runs.vote import Outcome
+from service.domain.values.errors import BadProjectFile, Permanent
+from service.steps.runs.gate import choose_jobs, gate, gate_until_explained
+from tests.support.building.build_host import Silence
+from tests.unit.steps.machines.test_execute import Machine, spec_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LINT = "  lint: {kind: style-check}\n"
 UNIT = "  unit: {kind: external}\n"
@@ -43,3 +55,42 @@ def test_jobs_of_another_ci_are_refused() -> None:
         chosen(UNIT)
     with pytest.raises(BadProjectFile, match="job unit is of kind external"):
         chosen(UNIT, "unit")
+
+
+def slower(tmp_path: Path) -> tuple[Machine, LocalBuild]:
+    machine = Machine(tmp_path)
+    program = {"instructions": {"BM_a": 500}, "events": {"Bcm": 10}}
+    for commit, time in (("parent", 1e-6), ("patch1", 1.5e-6)):
+        machine.write(commit, json.dumps({"benchmarks": {"BM_a": time}, **program}))
+    spec = replace(spec_of(machine.source), instance=LOCAL, is_explained=True)
+    return machine, LocalBuild(spec, "seed", tmp_path / "binaries")
+
+
+def test_ctrl_c_while_a_slow_down_is_explained_keeps_the_verdict_of_the_pairs(tmp_path: Path) -> None:
+    machine, build = slower(tmp_path)
+    spec = replace(spec_of(machine.source), instance=LOCAL, is_explained=True)
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    machine.sandbox.before_count = interrupt
+    found, is_ended = gate_until_explained(spec, build, machine.host, Silence())
+    assert (found.end.outcome, is_ended) == (Outcome.SLOWER, True)
+
+    _, again = slower(tmp_path)
+    machine.sandbox.before = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        gate_until_explained(spec, again, machine.host, Silence())
+
+
+def test_a_permanent_fault_of_an_explanation_changes_no_verdict(tmp_path: Path) -> None:
+    machine, build = slower(tmp_path)
+    spec = replace(spec_of(machine.source), instance=LOCAL, is_explained=True)
+
+    def fail(_: object) -> None:
+        raise Permanent("the command has a NUL")
+
+    machine.sandbox.before_count = fail
+    found = gate(spec, build, machine.host, Silence())
+    assert found.end.outcome is Outcome.SLOWER
+    assert [each["obstacle"] for each in found.why] == ["the command has a NUL"]

@@ -83,6 +83,14 @@ def test_a_line_with_little_of_the_growth_is_not_named() -> None:
     assert align("f", written(*before), written(*before[:-1], ("op7", 20.0))).grown_line == "a.cpp:8"
 
 
+def test_no_line_is_named_if_a_line_of_the_parent_was_rewritten_and_cost_more_than_it_grew() -> None:
+    base = written(("mov", 100), ("imul", 20), ("ret", 1))
+    patch = written(("lea", 90), ("imul", 70), ("ret", 1), line=10)
+    assert align("f", base, patch).lines == ()
+    much = align("f", base, written(("lea", 90), ("imul", 170), ("ret", 1), line=10))
+    assert much.grown_line == "a.cpp:11"
+
+
 def test_a_new_function_has_only_one_side() -> None:
     found = align("f", SideCode(), written(("mov", 2.0)))
     assert shown(found) == [(None, "mov")]
