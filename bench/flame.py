@@ -14,7 +14,7 @@ import click
 from bench.reader import seconds_of
 from bench.timing import met, say
 from dashboards.verdict.flame_graph import flame_graph
-from service.domain.verdict.comparison.explanation import MOST_STACKS, Explanation, Part, Stack, pack, unpack
+from service.domain.verdict.explanation.explanation import MOST_STACKS, Explanation, Part, Stack, pack, unpack
 from tests.support.reading.explained import random_stacks
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, call

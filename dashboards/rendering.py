@@ -36,7 +36,7 @@ from service.domain.values.identity import RunKind
 from service.domain.values.text import plain, plain_lines, share, shortened
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.clauses import MAX_CLAUSE
-from service.domain.wording.counted_causes import explanation
+from service.domain.wording.explanations import explanation
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
 from service.domain.wording.standing import expected, ordinal, refuses
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from service.domain.access.caller import AccountLink
-    from service.domain.verdict.comparison.assembly import CodeRow, Line
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.assembly import CodeRow, Line
+    from service.domain.verdict.explanation.explanation import Explanation
     from service.ports.runs.shown import Run
     from service.steps.runs.check_health import HealthCheck, HealthReport
 

@@ -12,8 +12,8 @@ from bench.verdicts.engine import job_of
 from bench.why.scoring import Said
 from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.causes import causes
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
+from service.domain.verdict.explanation.causes import causes
 from service.steps.measuring.launching import Launcher
 from service.wiring.build_host import make_build_host
 from tests.support.building.build_host import MemoryClaimed, session_of

@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from service.domain.verdict.comparison.causes import Kind
+from service.domain.verdict.explanation.causes import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

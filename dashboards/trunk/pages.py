@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.review.links import Links
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
     from service.ports.reading import BuildReading
     from service.ports.trunk import RegressedResult, RegressionReading
     from service.steps.runs.check_health import HealthCheck

@@ -12,7 +12,7 @@ from service.domain.measuring.disassembly import GAP
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from service.domain.verdict.comparison.assembly import Assembly, CodeRow
+    from service.domain.verdict.explanation.assembly import Assembly, CodeRow
 
 FOLDED: Final = 12  # unchanged rows in a run; a longer one is folded
 _CONTEXT: Final = 3  # of its rows at each end, which stay

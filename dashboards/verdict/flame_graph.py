@@ -17,7 +17,7 @@ from service.domain.values.text import plain, share
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.domain.verdict.comparison.explanation import Part, Stack
+    from service.domain.verdict.explanation.explanation import Part, Stack
 
 MOST_FRAMES: Final = 2_000  # a browser draws them without a pause
 MOST_BYTES: Final = 200_000  # of their names in the page; names from a patch set may be long

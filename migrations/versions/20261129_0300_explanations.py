@@ -1,6 +1,6 @@
 """Let a machine explain slow-downs after its report: it keeps the lease, so that its host stays busy.
 
-`pack` of `service.domain.verdict.comparison.explanation` writes what the table keeps.
+`pack` of `service.domain.verdict.explanation.explanation` writes what the table keeps.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from service.domain.wording.build_causes import (
     side_failed,
     too_few_cpus,
 )
-from service.domain.wording.counted_causes import explanation
+from service.domain.wording.explanations import explanation
 from service.domain.wording.failures import tests_too_short
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.confirm_layout import confirm_layout
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from service.domain.measuring.listing import Listing
     from service.domain.runs.tested import Tested
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
     from service.steps.building.session import BuildSession
     from service.steps.measuring.confirm_layout import Confirmation
     from service.steps.measuring.measure import Measurement

@@ -11,7 +11,7 @@ from service.domain.values.errors import BadInput, NotFound
 from service.domain.values.identity import ADDRESS, ChangeAddress
 from service.domain.values.search import parse_words
 from service.domain.verdict.calibration.usefulness import faults_of
-from service.domain.verdict.comparison.explanation import MOST_EXPLAINED
+from service.domain.verdict.explanation.explanation import MOST_EXPLAINED
 from service.ports.review.shown import ChangeWithPatchSets, Cursor
 from service.ports.runs.shown import RunWithBuilds, leading
 from service.ports.verdict import Comparison, Samples, SeriesWithPoints

@@ -16,7 +16,7 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Result
-from service.domain.verdict.comparison.explanation import pack
+from service.domain.verdict.explanation.explanation import pack
 from service.ports.runs.decisions import NewOverride
 from service.steps.access.override_rights import OverrideRights
 from service.steps.review.offered_actions import ActionOffers

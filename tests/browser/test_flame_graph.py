@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from service.domain.verdict.comparison.explanation import MOST_STACKS, Part, Stack, pack
+from service.domain.verdict.explanation.explanation import MOST_STACKS, Part, Stack, pack
 from tests.browser.test_every_page import AXE, CHECKS, OPEN_ALL
 from tests.support.reading.explained import DISASSEMBLED, EXPLAINED, random_stacks
 from tests.support.reading.sample_project import sample_project

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.values.identity import ChangeAddress
-from service.domain.verdict.comparison.explanation import unpack
+from service.domain.verdict.explanation.explanation import unpack
 from tests.e2e.conftest import SECRET
 
 if TYPE_CHECKING:

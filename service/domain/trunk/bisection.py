@@ -18,7 +18,7 @@ from service.domain.verdict.inference.verdict import Comparison, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
 
 _PART: Final = 0.5  # of the whole slow-down; a candidate with surely less has another, smaller one
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.trunk.bisection import Answer
 from service.domain.values.text import change, counted, duration, interval, listed, plain
-from service.domain.wording.counted_causes import explanation
+from service.domain.wording.explanations import explanation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

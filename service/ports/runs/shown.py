@@ -19,7 +19,7 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Outcome, Result
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import BuildName, RunKind
-from service.domain.verdict.comparison.explanation import Explanation, unpack
+from service.domain.verdict.explanation.explanation import Explanation, unpack
 from service.ports.runs.decisions import ReviewState
 
 PAGES_ONLY: Final = {"exclude": True}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import BuildSpec, Revision
     from service.domain.machines.environment import Load
     from service.domain.runs.machine_report import MachineReport
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
     from service.ports.building import (
         Artifacts,
         Inspector,

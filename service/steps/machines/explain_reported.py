@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from service.domain.verdict.comparison.explanation import pack
+from service.domain.verdict.explanation.explanation import pack
 from service.steps.building.build_log import BuildLog
 from service.steps.machines.place_findings import with_touched_lines
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from service.domain.runs.machine_report import MachineReport
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
     from service.steps.building.session import BuildSession
 
 LONGEST: Final = 120.0  # seconds: a minute of launches, and to read the pairs and unpack both sides before

@@ -12,9 +12,9 @@ from service.domain.measuring.disassembly import MOST_BYTES, OBJDUMP, instructio
 from service.domain.measuring.formats.program import OUT, Invocation
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.assembly import SideCode, align
-from service.domain.verdict.comparison.causes import Kind
 from service.domain.verdict.comparison.grown_functions import own, renamed
+from service.domain.verdict.explanation.assembly import SideCode, align
+from service.domain.verdict.explanation.causes import Kind
 from service.steps.measuring.launching import Launcher, SideFailed
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.callgrind_events import LoopEvents
     from service.domain.measuring.code_costs import Code
     from service.domain.project.benchmark import Suite
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
 
 _LISTING: Final = "listing"
 _SECONDS: Final = 20.0  # of an objdump; it reads all debug information of the program

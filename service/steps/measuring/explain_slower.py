@@ -13,15 +13,15 @@ from service.domain.measuring.sampled_stacks import Sampled
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.errors import BadResults, CommandFailed, OutOfTime, Permanent
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.attribution import LAUNCHES as SAMPLED_LAUNCHES
-from service.domain.verdict.comparison.attribution import attribute
-from service.domain.verdict.comparison.causes import Kind, causes, more_allocations
-from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, Explanation
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
-from service.domain.verdict.comparison.waiting import waiting
+from service.domain.verdict.explanation.attribution import LAUNCHES as SAMPLED_LAUNCHES
+from service.domain.verdict.explanation.attribution import attribute
+from service.domain.verdict.explanation.causes import Kind, causes, more_allocations
+from service.domain.verdict.explanation.explanation import MOST_EXPLAINED, Explanation
+from service.domain.verdict.explanation.waiting import waiting
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
-from service.domain.wording.counted_causes import NOT_REACHED
+from service.domain.wording.explanations import NOT_REACHED
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.disassemble import disassembled
 from service.steps.measuring.launching import Launcher, SideFailed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.bisection import Answer, Bisection, Measured, answer_of, halve
 from service.domain.values.errors import BadInput
-from service.domain.verdict.comparison.explanation import Explanation
+from service.domain.verdict.explanation.explanation import Explanation
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:

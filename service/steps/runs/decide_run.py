@@ -16,8 +16,8 @@ from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
 from service.domain.values.identity import BuildName, RunKind
-from service.domain.verdict.comparison.explanation import unpack
-from service.domain.wording.counted_causes import causes_on_lines, causes_told
+from service.domain.verdict.explanation.explanation import unpack
+from service.domain.wording.explanations import causes_on_lines, causes_told
 from service.domain.wording.failures import also_on_parent, partly_known
 from service.domain.wording.known_failures import closed_bugs, may_be_known
 from service.domain.wording.message import (

@@ -8,7 +8,7 @@ from service.domain.review.change import Review
 from service.domain.review.inline_comments import comments_to_post
 from service.domain.runs.states import BuildState, RunState
 from service.domain.values.identity import BuildName, RunKind
-from service.domain.wording.counted_causes import are_told, why_slower
+from service.domain.wording.explanations import are_told, why_slower
 from service.ports.runs.decisions import why_key
 from service.steps.runs.decide_run import explained, has_failed, waivers_on
 

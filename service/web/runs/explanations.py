@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
-from service.domain.verdict.comparison.causes import Kind  # noqa: TC001 - pydantic reads the annotation
+from service.domain.verdict.explanation.causes import Kind  # noqa: TC001 - pydantic reads the annotation
 
 if TYPE_CHECKING:
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
 
 
 class CountedCause(BaseModel):

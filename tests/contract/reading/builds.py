@@ -13,8 +13,8 @@ from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
-from service.domain.verdict.comparison.assembly import Assembly, CodeRow
-from service.domain.verdict.comparison.explanation import Explanation, Stack, pack
+from service.domain.verdict.explanation.assembly import Assembly, CodeRow
+from service.domain.verdict.explanation.explanation import Explanation, Stack, pack
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.shown import UNREADABLE, ExplainedBuild
 from tests.contract.reading.site import CHANGE, measure

@@ -12,7 +12,7 @@ from service.domain.runs.states import RunState
 from service.domain.values.errors import BenchgateError, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.values.search import parse_words
-from service.domain.verdict.comparison.explanation import Explanation, pack
+from service.domain.verdict.explanation.explanation import Explanation, pack
 from service.ports.reading import (
     BenchmarkReading,
     BuildReading,

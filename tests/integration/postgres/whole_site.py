@@ -9,7 +9,7 @@ from service.adapters.access.recent_answers import RecentAnswers
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.trunk.shown_commits import PostgresCommitReading
 from service.domain.runs.states import RunState
-from service.domain.verdict.comparison.explanation import pack
+from service.domain.verdict.explanation.explanation import pack
 from service.steps.access.override_rights import OverrideRights
 from service.web.failures.changes import PageKnownChanges
 from service.web.trunk.commits import PageCommits

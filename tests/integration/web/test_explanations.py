@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.verdict.comparison.assembly import Assembly, CodeRow, Line
-from service.domain.verdict.comparison.explanation import Explanation, Part, Stack, pack
+from service.domain.verdict.explanation.assembly import Assembly, CodeRow, Line
+from service.domain.verdict.explanation.explanation import Explanation, Part, Stack, pack
 from service.web.runs.explanations import ComparedCode, ComparedInstruction, ExplainedBenchmark, GrownLine
 from tests.support.reading.explained import CODE, DISASSEMBLED, EXPLAINED, SOURCE
 from tests.support.reading.sample_project import sample_project

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service.domain.verdict.comparison.assembly import Assembly, CodeRow, Line
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, Part, Stack
+from service.domain.verdict.explanation.assembly import Assembly, CodeRow, Line
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation, Part, Stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from service.domain.runs.machine_report import BuildEnd, MachineReport
 from service.domain.runs.states import MAX_ATTEMPTS, BuildState
 from service.domain.runs.vote import Outcome
 from service.domain.values.errors import Cancelled, LeaseLost, Overdue
-from service.domain.verdict.comparison.explanation import MOST_PACKED
+from service.domain.verdict.explanation.explanation import MOST_PACKED
 from service.ports.machines import Upcoming
 from service.steps.runs.analyse import finish
 from tests.integration.postgres.machines.test_lease import EXPIRE, KEY, STATE, WRITES, is_stopped_by, until

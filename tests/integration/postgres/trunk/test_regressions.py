@@ -19,7 +19,7 @@ from service.domain.trunk.notice import Channel, NoticeState
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
 from service.domain.values.search import parse_words
-from service.domain.verdict.comparison.explanation import pack
+from service.domain.verdict.explanation.explanation import pack
 from service.ports.trunk import Judges, LedgerRow, NarrowedRange, RegressionChange
 from tests.contract.reading.seen_by import Person
 from tests.integration.postgres.trunk.regression_site import AL, ANY, FASTER, SAME, UNDECIDED, Site

@@ -12,7 +12,7 @@ from service.domain.measuring.tests.record import TestSuite, write_tests
 from service.domain.runs.health import FailingStep, Step
 from service.domain.runs.states import BuildState
 from service.domain.values.identity import BuildName, ChangeKey
-from service.domain.verdict.comparison.explanation import Explanation, Stack, pack
+from service.domain.verdict.explanation.explanation import Explanation, Stack, pack
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.verdict import SeriesWithPoints
 from service.web.access.route_rights import RIGHTS

@@ -6,7 +6,7 @@ import pytest
 
 from dashboards.verdict.code_table import FOLDED, ShownRow, code_groups, instruction
 from service.domain.measuring.disassembly import GAP
-from service.domain.verdict.comparison.assembly import Assembly, CodeRow
+from service.domain.verdict.explanation.assembly import Assembly, CodeRow
 
 
 def row(

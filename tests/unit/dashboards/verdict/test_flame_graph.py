@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dashboards.verdict.flame_graph import MOST_FRAMES, MOST_GROWN, TINTS, FlameGraph, Frame, flame_graph
-from service.domain.verdict.comparison.explanation import LONGEST_TEXT, MOST_STACKS, Part, Stack
+from service.domain.verdict.explanation.explanation import LONGEST_TEXT, MOST_STACKS, Part, Stack
 from tests.support.reading.explained import STACKS, random_stacks
 
 MOST_PAGE = 500_000  # bytes

@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from service.domain.runs.machine_report import MachineReport
 from service.domain.values.errors import Cancelled, Drained, Overdue, Transient
 from service.domain.values.identity import RunKind
-from service.domain.verdict.comparison.causes import Kind
-from service.domain.verdict.comparison.explanation import MOST_EXPLAINED, pack, unpack
+from service.domain.verdict.explanation.causes import Kind
+from service.domain.verdict.explanation.explanation import MOST_EXPLAINED, pack, unpack
 from service.steps.machines.execute import execute_build
 from service.steps.machines.explain_reported import LONGEST
 from service.steps.measuring.explain_slower import BUDGET
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from service.domain.verdict.comparison.explanation import Explanation
+    from service.domain.verdict.explanation.explanation import Explanation
     from service.steps.building.session import BuildSession
 
 PARENT = {"BM_a": 1e-6, "BM_b": 2e-6}

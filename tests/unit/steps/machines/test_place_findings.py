@@ -11,9 +11,9 @@ from service.domain.building.spec import BuildSpec, Merge, Revision
 from service.domain.project.project_file import parse_job
 from service.domain.values.errors import BadInput, Transient, Unfit
 from service.domain.values.identity import RunKind
-from service.domain.verdict.comparison.assembly import Assembly, Line
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, unpack
+from service.domain.verdict.explanation.assembly import Assembly, Line
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation, unpack
 from service.steps.machines.place_findings import with_touched_lines
 from tests.support.building.memory_source import MemorySource
 from tests.unit.steps.machines.test_execute import JOB, Machine, spec_of

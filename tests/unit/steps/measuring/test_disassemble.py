@@ -14,8 +14,8 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation
 from service.steps.measuring.disassemble import disassembled
 from service.steps.measuring.launching import Launcher
 from tests.support.building.build_host import MemorySandbox, memory_host, session_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from service.domain.building.sandbox_command import Command
-    from service.domain.verdict.comparison.assembly import Assembly
+    from service.domain.verdict.explanation.assembly import Assembly
     from service.ports.building import ByteSink
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind" / "code"

@@ -14,7 +14,7 @@ from service.cli.local.why import is_answer
 from service.domain.building.spec import BuildSpec
 from service.domain.project.project_file import parse_job
 from service.domain.wording.build_causes import SEVERAL_THREADS
-from service.domain.wording.counted_causes import NOT_REACHED
+from service.domain.wording.explanations import NOT_REACHED
 from service.steps.runs.gate import gate, local_spec
 from tests.support.building.build_host import MemorySandbox, Silence, memory_host
 from tests.support.building.memory_source import CODE, MemorySource

@@ -11,8 +11,8 @@ import pytest
 from service.domain.runs.machine_report import BuildEnd
 from service.domain.runs.vote import Outcome
 from service.domain.trunk.bisection import Answer, Suspect
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.bisection import conclusion
 from service.steps.runs.bisect import Question, bisect

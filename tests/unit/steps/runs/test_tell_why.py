@@ -14,8 +14,8 @@ from service.domain.review.change import InlineComment, Review
 from service.domain.runs.overrides import OverrideKind
 from service.domain.runs.states import RunState
 from service.domain.values.errors import BadResults
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, pack, unpack
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation, pack, unpack
 from service.ports.runs.decisions import NewOverride
 from service.steps.runs.decide_run import decide_run
 from tests.support.building.memory_source import CODE

@@ -15,10 +15,10 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Instruction
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.causes import Cause, Kind, causes
-from service.domain.verdict.comparison.explanation import Explanation
 from service.domain.verdict.comparison.grown_functions import grown
 from service.domain.verdict.comparison.instruction_counts import AGREEMENT, added_share, compare_counts
+from service.domain.verdict.explanation.causes import Cause, Kind, causes
+from service.domain.verdict.explanation.explanation import Explanation
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS

@@ -11,8 +11,8 @@ import pytest
 from service.adapters.building.sandbox.bubblewrap import BubblewrapSandbox
 from service.domain.measuring.sampled_stacks import Function
 from service.domain.values.identity import Side
-from service.domain.verdict.comparison.attribution import LAUNCHES, attribute
-from service.domain.verdict.comparison.waiting import waiting
+from service.domain.verdict.explanation.attribution import LAUNCHES, attribute
+from service.domain.verdict.explanation.waiting import waiting
 from service.steps.measuring.launching import Launcher
 from tests.integration.adapters.building.sandbox.test_callgrind import JOB, built
 from tests.support.building.build_host import MemorySandbox, memory_host, session_of

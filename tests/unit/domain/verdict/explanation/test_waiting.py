@@ -8,10 +8,10 @@ from statistics import fmean
 import pytest
 
 from service.domain.measuring.sampled_stacks import Function, Sampled
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation
-from service.domain.verdict.comparison.waiting import waiting
-from service.domain.wording.counted_causes import explanation
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation
+from service.domain.verdict.explanation.waiting import waiting
+from service.domain.wording.explanations import explanation
 
 LOOP, POP, PUSH = Function("BM"), Function("Queue::pop"), Function("Queue::push")
 LOCK = (Function("pthread_mutex_lock", is_library=True), Function("libc.so.6", is_library=True))

@@ -5,9 +5,9 @@ from dataclasses import replace
 from service.domain.building.findings import Finding
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, Part
-from service.domain.wording.counted_causes import (
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation, Part
+from service.domain.wording.explanations import (
     are_told,
     causes_on_lines,
     causes_told,

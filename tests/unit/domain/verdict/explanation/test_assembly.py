@@ -8,7 +8,7 @@ import pytest
 
 from service.domain.measuring.code_costs import code_costs
 from service.domain.measuring.disassembly import Instruction, instructions
-from service.domain.verdict.comparison.assembly import MOST_ROWS, Assembly, Line, SideCode, align
+from service.domain.verdict.explanation.assembly import MOST_ROWS, Assembly, Line, SideCode, align
 
 SAMPLES = Path(__file__).parents[4] / "samples" / "callgrind" / "code"
 

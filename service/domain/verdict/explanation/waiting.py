@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.waits import is_wait
-from service.domain.verdict.comparison.attribution import growth_of, owners
-from service.domain.verdict.comparison.causes import Cause, Kind
+from service.domain.verdict.explanation.attribution import growth_of, owners
+from service.domain.verdict.explanation.causes import Cause, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

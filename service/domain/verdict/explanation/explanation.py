@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from service.domain.measuring.disassembly import repository_path
 from service.domain.values.errors import BadResults
-from service.domain.verdict.comparison.assembly import MOST_LINES, MOST_ROWS, Assembly, CodeRow, Line
-from service.domain.verdict.comparison.causes import Cause, Kind
+from service.domain.verdict.explanation.assembly import MOST_LINES, MOST_ROWS, Assembly, CodeRow, Line
+from service.domain.verdict.explanation.causes import Cause, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

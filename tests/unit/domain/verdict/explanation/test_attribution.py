@@ -7,10 +7,10 @@ from statistics import fmean
 import pytest
 
 from service.domain.measuring.sampled_stacks import Function, Sampled
-from service.domain.verdict.comparison.attribution import attribute
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import Explanation, Part
-from service.domain.wording.counted_causes import explanation
+from service.domain.verdict.explanation.attribution import attribute
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import Explanation, Part
+from service.domain.wording.explanations import explanation
 
 LOOP, MALLOC = Function("BM"), Function("malloc", is_library=True)
 HASH, WORK = Function("hash"), Function("work")

@@ -8,8 +8,8 @@ from itertools import chain
 from statistics import fmean, variance
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.verdict.comparison.explanation import MOST_STACKS, Part, Stack
 from service.domain.verdict.comparison.grown_functions import counterparts
+from service.domain.verdict.explanation.explanation import MOST_STACKS, Part, Stack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.findings import finding_at
 from service.domain.measuring.function_names import shown_name
 from service.domain.values.text import before_and_after, both_ends, literal, plain, shortened
-from service.domain.verdict.comparison.causes import Kind
+from service.domain.verdict.explanation.causes import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from service.domain.building.findings import Finding
     from service.domain.runs.slowdown import Slowdown
-    from service.domain.verdict.comparison.causes import Cause
-    from service.domain.verdict.comparison.explanation import Explanation, Part
+    from service.domain.verdict.explanation.causes import Cause
+    from service.domain.verdict.explanation.explanation import Explanation, Part
 
 NOT_REACHED: Final = "the minute for explanations was used up"
 WHY: Final = "Slow-Down Explained"

@@ -13,10 +13,10 @@ from service.domain.measuring.callgrind_events import Event, LoopEvents, loop_ev
 from service.domain.measuring.callgrind_functions import Code, FunctionCount
 from service.domain.measuring.executed_code import executed
 from service.domain.values.errors import BadResults
-from service.domain.verdict.comparison.assembly import Assembly, Line
-from service.domain.verdict.comparison.causes import Cause, Kind, causes, more_allocations
-from service.domain.verdict.comparison.explanation import Explanation, Part
-from service.domain.wording.counted_causes import explanation
+from service.domain.verdict.explanation.assembly import Assembly, Line
+from service.domain.verdict.explanation.causes import Cause, Kind, causes, more_allocations
+from service.domain.verdict.explanation.explanation import Explanation, Part
+from service.domain.wording.explanations import explanation
 
 SAMPLES = Path(__file__).parents[4] / "samples" / "callgrind" / "events"
 HEADER = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim Ge sysCount sysTime"

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from service.domain.values.errors import BadResults
-from service.domain.verdict.comparison.assembly import MOST_ROWS, Assembly, CodeRow, Line
-from service.domain.verdict.comparison.causes import Cause, Kind
-from service.domain.verdict.comparison.explanation import (
+from service.domain.verdict.explanation.assembly import MOST_ROWS, Assembly, CodeRow, Line
+from service.domain.verdict.explanation.causes import Cause, Kind
+from service.domain.verdict.explanation.explanation import (
     LONGEST_TEXT,
     MOST_FRAMES,
     MOST_PACKED,

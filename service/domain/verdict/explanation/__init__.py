@@ -1,0 +1,1 @@
+"""Explain a slower benchmark: causes, functions, stacks and code of both sides."""
