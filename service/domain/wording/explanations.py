@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from service.domain.building.findings import Finding
-    from service.domain.runs.slowdown import Slowdown
     from service.domain.verdict.explanation.causes import Cause
     from service.domain.verdict.explanation.explanation import Explanation, Part
 
@@ -95,23 +94,12 @@ def _causes(found: Explanation) -> str:
     return "; ".join(_cause(each, line if each is counted else "") for each in shown)
 
 
-def causes_told(
-    found: Iterable[Explanation], blamed: Collection[str], slowdowns: Iterable[Slowdown] = ()
-) -> tuple[str, ...]:
-    """Write a line for each of the first blamed benchmarks that are explained, and count the others.
+def causes_told(found: Iterable[Explanation]) -> tuple[str, ...]:
+    """Write a line for each of the first benchmarks that are explained, and count the others.
 
-    Suites may share names of benchmarks: only those of ``slowdowns`` count, if it has the name with a suite.
+    A benchmark is named with its suite if another one has its name.
     """
-    suites = defaultdict[str, set[str]](set)
-    for row in slowdowns:
-        suites[row.benchmark].add(row.suite)
-    known = [
-        replace(each, obstacle="")
-        for each in found
-        if (each.causes or _told_parts(each))
-        and each.benchmark in blamed
-        and {each.suite, ""} & suites.get(each.benchmark, {""})
-    ]
+    known = [replace(each, obstacle="") for each in found if each.causes or _told_parts(each)]
     named = Counter(each.benchmark for each in known)
     lines = [explanation(each, each.suite if named[each.benchmark] > 1 else "") for each in known[:_TOLD]]
     more = (f"and {len(known) - _TOLD} more, on the page of the build",) if len(known) > _TOLD else ()
@@ -121,20 +109,22 @@ def causes_told(
 def causes_on_lines(found: Iterable[Explanation]) -> tuple[Finding, ...]:
     """Write what to comment on the lines that the patch set touched, once for each line.
 
-    A text has neither numbers nor benchmarks, which the message names, so that it is equal on each patch set.
+    A text has neither numbers nor benchmarks, so that it is equal on each patch set.
     """
     first: dict[tuple[str, int], Finding | None] = {}
     for each in found:
         if each.touched and each.causes:
-            first.setdefault(each.touched, finding_at(*each.touched, _here(each.causes[0])))
+            worse = "slower" if each.slowdown else "worse"
+            text = f"a benchmark is {worse}: {_here(each.causes[0])}"
+            first.setdefault(each.touched, finding_at(*each.touched, text))
     return tuple(filter(None, first.values()))
 
 
 def _here(found: Cause) -> str:
     if found.kind is Kind.INLINING:
-        return f"a benchmark is slower: {_function(found)} is no longer inlined here"
+        return f"{_function(found)} is no longer inlined here"
     more = found.kind if found.kind is Kind.VECTORISATION else f"more {found.kind}"
-    return f"a benchmark is slower: {more} here, in {_function(found)}"
+    return f"{more} here, in {_function(found)}"
 
 
 def are_told(lines: Collection[str], message: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
@@ -36,7 +37,7 @@ from service.steps.failures.match_known import keep_matches
 from service.steps.runs.log_context import bind_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.building.findings import Finding
     from service.domain.failures.evidence import ParentBuild, Rate
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from service.domain.runs.overrides import Override
     from service.domain.runs.waivers import Waiver
     from service.domain.values.identity import ChangeKey
+    from service.domain.verdict.explanation.explanation import Explanation
     from service.domain.wording.next_steps import NextStep
     from service.ports.failures.storing import Failures
     from service.ports.review.changes import Changes
@@ -128,18 +130,30 @@ def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[in
 
     Machines write explanations; one that cannot be read is left out, too.
     """
-    blamed = {build.id: (build.blamed, build.slowdowns or ()) for build in builds if build.blamed}
+    blamed = {build.id: build for build in builds if build.blamed}
     found = {}
     for build, packed in stored.packed_of(list(blamed)).items() if blamed else ():
         try:
-            read = [each for each in unpack(packed, 0) if each.benchmark in blamed[build][0]]
-            lines, comments = causes_told(read, *blamed[build]), causes_on_lines(read)
+            counting = _blamed(unpack(packed, 0), blamed[build])
+            lines, comments = causes_told(counting), causes_on_lines(counting)
         except Exception as error:  # noqa: BLE001 - a machine wrote it: optional text never ends a vote
             _LOG.warning("explanation.unreadable", id=build, error=repr(error))
             continue
         if lines:
             found[build] = Explained(lines, comments)
     return found
+
+
+def _blamed(found: Iterable[Explanation], build: BuildRecord) -> list[Explanation]:
+    """Keep the benchmarks that count against a build; suites may share their names."""
+    suites = defaultdict[str, set[str]](set)  # one without a suite is of an earlier version
+    for row in build.slowdowns or ():
+        suites[row.benchmark].add(row.suite)
+    return [
+        each
+        for each in found
+        if each.benchmark in build.blamed and {each.suite, ""} & suites.get(each.benchmark, {""})
+    ]
 
 
 def _kept(

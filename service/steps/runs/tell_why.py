@@ -40,7 +40,8 @@ def tell_why(store: Store, links: Links, build_id: int) -> None:
             if run.change is not None and not is_told and _counts(tx, run, build):
                 named = [(build.job, each) for each in why.findings]
                 posted = tx.outbox.remarks_on(run.change, run.revision) if named else ()
-                comments = comments_to_post(named, [build.job], posted)
+                jobs = [each.job for each in tx.builds.of_run(run_id)]
+                comments = comments_to_post(named, jobs, posted)
                 review = Review(run.change, run.revision, message, comments=comments, is_silent=True)
                 tx.outbox.queue_review(why_key(run_id, build_id), review)
 

@@ -147,11 +147,13 @@ def test_what_says_nothing_about_the_vote_makes_no_message(
 def test_an_explanation_that_cannot_be_read_hinders_no_decision(
     farm: Farm, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    def fail(_: bytes) -> None:
+    def fail(*_: object) -> None:
         raise fault
 
     monkeypatch.setattr("service.steps.runs.decide_run.unpack", fail)
-    farm.service.vote()
+    with capture_logs() as logs:
+        farm.service.vote()
+    assert repr(fault) in [each.get("error") for each in logs]
     assert message(farm).startswith("Benchmarks Failed")
     assert farm.tell_why() == []
 
