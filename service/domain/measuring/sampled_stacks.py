@@ -232,34 +232,27 @@ def named(profiles: Sequence[Profile], output: bytes, timed: Collection[str] = (
     functions = {frame: _function(frame, names.get(frame, b"")) for frame in frames}
     loops = {frame for frame, name in names.items() if _LOOP.search(name)}
     own = {frame for frame in names if frame in functions and not functions[frame].is_library}
-    if timed:
-        set_up = {frame for frame in own if functions[frame].name not in timed}
-        profiles = [each._replace(stacks=_without(each.stacks, set_up, loops)) for each in profiles]
-    return tuple(_sampled(each, functions, loops, own) for each in profiles)
-
-
-def _without(
-    stacks: Mapping[tuple[Frame, ...], int], set_up: AbstractSet[Frame], loops: Container[Frame]
-) -> dict[tuple[Frame, ...], int]:
-    """Leave out the stacks with one of these frames inside of the timed function."""
-    found = dict[tuple[Frame, ...], int]()
-    for stack, count in stacks.items():
-        begin = next((k for k, frame in enumerate(stack) if frame in loops), len(stack))
-        if set_up.isdisjoint(stack[begin + 1 :]):
-            found[stack] = count
-    return found
+    set_up = {frame for frame in own if functions[frame].name not in timed} if timed else frozenset[Frame]()
+    return tuple(_sampled(each, functions, loops, own, set_up) for each in profiles)
 
 
 def _sampled(
-    profile: Profile, functions: Mapping[Frame, Function], loops: Container[Frame], own: Container[Frame]
+    profile: Profile,
+    functions: Mapping[Frame, Function],
+    loops: Container[Frame],
+    own: Container[Frame],
+    set_up: AbstractSet[Frame],
 ) -> Sampled:
-    found = Counter[tuple[Function, ...]]()
+    found, taken = Counter[tuple[Function, ...]](), 0
     for stack, count in profile.stacks.items():
         begin = next((k for k, frame in enumerate(stack) if frame in loops), None)
+        inside = stack[begin + 1 :] if begin is not None else ()
         if begin is None and len(stack) >= _CUT and any(frame in own for frame in stack):
             begin = 0
         if begin is not None:
-            found[tuple(functions[frame] for frame in stack[begin:])] += count
+            taken += count
+            if set_up.isdisjoint(inside):
+                found[tuple(functions[frame] for frame in stack[begin:])] += count
     if not found:
         raise BadResults("no sample is in the timed loop")
     # Trials with fewer iterations precede the last one, and take less time than it.
@@ -267,7 +260,9 @@ def _sampled(
         raise BadResults("the benchmark spends more time outside of its timed loop than in it")
     # Google Benchmark divides elapsed time by the iterations of all threads, and so CPU time by one of them.
     idle = max(1 - profile.cpu / profile.real / profile.threads, 0.0) if profile.real else 0.0
-    expected = profile.timed * FREQUENCY if profile.threads == 1 else 0.0
+    # What was left out as set-up was sampled: it did not sleep.
+    kept = found.total() / taken
+    expected = profile.timed * FREQUENCY * kept if profile.threads == 1 else 0.0
     return Sampled(found, profile.time, profile.real, waited(found, expected, idle))
 
 

@@ -132,6 +132,19 @@ def test_what_a_function_that_is_not_counted_in_the_timed_loop_calls_is_set_up()
     }
 
 
+def test_set_up_that_is_left_out_is_no_sleep() -> None:
+    set_up, sleep = Frame(PATH, 4), Frame(LIBC, 5)
+    names = {**NAMES, set_up: b"make_input(int)", sleep: b"nanosleep"}
+    stacks = {(LOOP, WORK): 390, (LOOP, WORK, sleep): 10, (LOOP, set_up): 600}
+    lines = [b"object %b\n%d %b" % (frame.path, frame.offset, name) for frame, name in names.items()]
+    launch = Profile(stacks, 0.5, timed=1.0, real=1.0, cpu=0.5)
+    (found,) = named([launch], b"\n".join(lines), {"BM_a", "lib::work<int>"})
+    assert found.waited == 10 / 400
+    asleep = launch._replace(stacks={**stacks, (LOOP, set_up): 100})
+    (found,) = named([asleep], b"\n".join(lines), {"BM_a", "lib::work<int>"})
+    assert found.waited == 0.5, "half of a second has no sample"
+
+
 def test_a_stack_too_deep_for_the_profiler_is_in_the_timed_function() -> None:
     deep = (WORK,) * 63
     assert sampled(Profile({deep: 2}, 1.0, 1.0), NAMES).stacks.values()
