@@ -54,8 +54,7 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     """
     whole = fmean(each.time for each in base)
     total = growth_of(*([each.time / whole for each in side] for side in (base, patch)))
-    was = counterparts(*(_own(side, _by_function(side, whole, frozenset())) for side in (base, patch)))
-    kept = (_program(base) & _program(patch)).union(was, was.values())
+    was, kept = matched(base, patch)
     before, after = (_by_function(side, whole, kept) for side in (base, patch))
     parts = dict[Part, float]()
     for name in _large(after):
@@ -67,6 +66,20 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
         large = []
     shown = sorted(large, key=lambda each: (-each.growth, each.function))[:_SHOWN]
     return Attribution(total.growth, tuple(shown), _mean_stacks(base, patch, whole, was))
+
+
+class Matched(NamedTuple):
+    """Functions of the program under the patch's names: what they ``was``, and those that both sides have."""
+
+    was: Mapping[str, str]
+    kept: Collection[str]
+
+
+def matched(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Matched:
+    """Find the functions that both sides have, those with a new name too."""
+    whole = fmean(each.time for each in base)
+    was = counterparts(*(_own(side, _by_function(side, whole, frozenset())) for side in (base, patch)))
+    return Matched(was, (_program(base) & _program(patch)).union(was, was.values()))
 
 
 class Growth(NamedTuple):
@@ -110,22 +123,24 @@ def _program(launches: Sequence[Sampled]) -> frozenset[str]:
 
 
 def _by_function(launches: Sequence[Sampled], whole: float, kept: Collection[str]) -> list[dict[str, float]]:
-    """Map functions of the program to their times in each launch, as shares of ``whole``.
-
-    The time of a function that is not ``kept`` is that of its nearest caller that is, if there is one.
-    """
+    """Map functions of the program to their times in each launch, as shares of ``whole``."""
     found = list[dict[str, float]]()
     for launch in launches:
         scale = launch.time / whole / sum(launch.stacks.values())
         times = defaultdict[str, float](float)
         for stack, count in launch.stacks.items():
-            own = owners(stack)
-            times[next((name for name in reversed(own) if name in kept), own[-1])] += count * scale
+            times[owner(stack, kept)] += count * scale
         found.append(times)
     return found
 
 
-def owners(stack: Sequence[Function]) -> list[str]:
+def owner(stack: Sequence[Function], kept: Collection[str]) -> str:
+    """Name the innermost function of the program that is ``kept``, or the innermost if none is."""
+    own = _owners(stack)
+    return next((name for name in reversed(own) if name in kept), own[-1])
+
+
+def _owners(stack: Sequence[Function]) -> list[str]:
     """Name the functions of the program in a stack, the outermost first; its outermost frame without one."""
     return [each.name for each in stack if not each.is_library] or [stack[0].name]
 
@@ -142,7 +157,7 @@ def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> d
     callers = defaultdict[str, Counter[str]](Counter)
     for each in launches:
         for stack, count in each.stacks.items():
-            own = owners(stack)
+            own = _owners(stack)
             callers[own[-1]][next((name for name in reversed(own) if name != own[-1]), "")] += count
     return {name: (callers[name].most_common(1)[0][0], mean) for name, mean in _large(times).items()}
 

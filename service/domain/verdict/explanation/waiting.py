@@ -7,11 +7,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.waits import is_wait
-from service.domain.verdict.explanation.attribution import growth_of, owners
+from service.domain.verdict.explanation.attribution import growth_of, matched, owner
 from service.domain.verdict.explanation.causes import Cause, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.measuring.sampled_stacks import Sampled
 
@@ -23,29 +23,31 @@ def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
     """Name the function of the program that waits longer, if that is a third of the growth of elapsed time.
 
     A function's waiting is the part of the elapsed time per iteration that the launch waited, divided by the
-    samples of waits. The whole must have grown for sure, by Welch's interval over the launches.
+    samples of waits. The whole must have grown for sure, by Welch's interval over the launches. A function
+    that only one side has waits for its nearest caller on both sides, as in :func:`attribute`.
 
     Args:
-        base: the launches of the parent, two at least.
+        base: the launches of the parent, two at least, by elapsed time.
         patch: those of the patch.
     """
-    before, after = ([_waits(each) for each in side] for side in (base, patch))
+    was, kept = matched(base, patch)
+    before, after = ([_waits(each, kept) for each in side] for side in (base, patch))
     found = growth_of(*([sum(each.values()) for each in side] for side in (before, after)))
     old, new = (fmean(each.real for each in side) for side in (base, patch))
     if new <= old or found.low <= 0 or found.growth < max(_PART * (new - old), _NEGLIGIBLE * old):
         return None
     names = {name for each in after for name in each}
-    function = max(sorted(names), key=lambda name: _mean(name, after) - _mean(name, before))
+    function = max(sorted(names), key=lambda name: _mean(name, after) - _mean(was.get(name, name), before))
     sides = (fmean(sum(each.values()) for each in side) for side in (before, after))
     return Cause(Kind.WAITING, function, *sides)
 
 
-def _waits(launch: Sampled) -> Mapping[str, float]:
+def _waits(launch: Sampled, kept: Collection[str]) -> Mapping[str, float]:
     """Map functions of the program to the seconds per iteration that they waited."""
     found = Counter[str]()
     for stack, count in launch.stacks.items():
         if is_wait(stack):
-            found[owners(stack)[-1]] += count
+            found[owner(stack, kept)] += count
     scale = launch.real * launch.waited / max(found.total(), 1)
     return {name: scale * count for name, count in found.items()}
 

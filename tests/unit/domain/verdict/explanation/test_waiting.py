@@ -41,6 +41,32 @@ def test_waiting_that_grew_little_or_moved_is_no_cause(patch: tuple[float, float
     assert waiting(launches(1.0, 1.0, 3.0), launches(*patch, 2)) is None
 
 
+FLUSH, WAIT, TAKE = Function("Disk::flush"), Function("Queue::wait_for_item"), Function("Queue::take")
+POP_INT, POP_LONG = Function("Queue<int>::pop"), Function("Queue<long>::pop")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [((POP,), (POP, WAIT)), ((POP, WAIT), (POP,)), ((POP,), (TAKE,)), ((POP_INT,), (POP_LONG,))],
+    ids=["moved", "moved back", "renamed", "another instance"],
+)
+def test_a_wait_that_moved_or_has_a_new_name_did_not_grow(
+    old: tuple[Function, ...], new: tuple[Function, ...]
+) -> None:
+    base, patch = (
+        [
+            Sampled(
+                {(LOOP, *way, *LOCK): 800 + k, (LOOP, FLUSH, *LOCK): flush, (LOOP,): 100}, time, time, share
+            )
+            for k in range(6)
+        ]
+        for way, flush, time, share in ((old, 100, 1e-6, 0.9), (new, 400, 1.3e-6, 1200 / 1300))
+    )
+    found = waiting(base, patch)
+    assert found
+    assert found.function == "Disk::flush"
+
+
 def test_programs_that_are_alike_rarely_wait_longer() -> None:
     pairs = [(launches(1, 1, 3, k), launches(1, 1, 3, 999 + k)) for k in range(200)]
     assert fmean(waiting(*each) is not None for each in pairs) < 0.05
