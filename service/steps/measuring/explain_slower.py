@@ -47,7 +47,8 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
 
     That takes a minute at most, and functions are only named if there is time for enough samples.
 
-    A benchmark that a person named is explained whatever its verdict.
+    A benchmark that a person named is explained whatever its verdict. If it is not slower, its stacks could
+    only show where it waits longer: they are not sampled if its CPU time is divided.
 
     The launches come after all pairs, and change no verdict. A failure becomes a reason beside a benchmark.
     Nothing is built for it.
@@ -81,7 +82,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
                 timed.append(functions)
             for number, row in enumerate(chosen):
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
-                if row.row.metric.is_speed:
+                if row.row.metric.is_speed and (row.verdict is Verdict.SLOWER or _is_elapsed(row)):
                     found[number] = _attribute(launcher, found[number], row, timed[number], end)
     except (CommandFailed, Permanent, OutOfTime) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
@@ -108,9 +109,9 @@ def _attribute(
             if (left := end - clock()) <= 0:
                 return found
             named.append(launcher.name(suite, side, profiles[side], left, timed))
-        waits = waiting(*named) if _is_elapsed(worst) else None
         by_clock = Sampled.by_real_time if _is_elapsed(worst) else Sampled.by_cpu_time
         base, patch = ([*map(by_clock, side)] for side in named)
+        waits = waiting(base, patch) if _is_elapsed(worst) else None
         growth = attribute(base, patch, worst.growth if worst.verdict is Verdict.SLOWER else 0.0)
     except (SideFailed, BadResults):
         return found  # a machine without the profiler, and other programs: the counts stand alone

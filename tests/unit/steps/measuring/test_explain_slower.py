@@ -262,6 +262,13 @@ def test_waiting_explains_no_cpu_time(tmp_path: Path) -> None:
     assert [each["function"] for each in why["parts"]] == ["work"]
 
 
+@pytest.mark.parametrize(("name", "launches"), [("BM_a", 0), ("BM_a/real_time", 12)])
+def test_what_is_not_slower_is_only_sampled_for_its_waits(tmp_path: Path, name: str, launches: int) -> None:
+    desk = Desk(tmp_path, sleeping(name, 1), sleeping(name, 0.9))
+    (why,) = desk.gate(name=name).why
+    assert (why["benchmark"], len(desk.sandbox.sampled)) == (name, launches)
+
+
 def test_a_specification_keeps_the_request() -> None:
     source = MemorySource()
     source.commit("base", None, {CODE: BASE})
