@@ -81,12 +81,13 @@ def _points(growth: float) -> str:
 
 
 def _causes(found: Explanation) -> str:
-    """Write the first causes, with the line of the first one if it is known."""
+    """Write the first causes, with the line of the one that it counts, if it is known."""
     shown, functions = found.causes[:_SHOWN], {each.function for each in found.causes[:_SHOWN]}
-    line = found.assembly.grown_line if found.assembly else ""
-    counted = next((each for each in shown if each.kind is not Kind.WAITING), None)
-    # The line of a lost inlining is in another function, the caller.
+    counted = found.line_cause
+    line = found.assembly.grown_line if found.assembly and counted else ""
+    # The line of a lost inlining is in another function, the caller; a later cause keeps its own.
     is_one = len(functions) == 1 and Kind.INLINING not in {each.kind for each in shown}
+    is_one &= not line or counted is shown[0]
     if is_one and found.parts and functions == {found.parts[0].function} and _is_most(found):
         return " and ".join(map(_growth, shown)) + _place(line)
     if is_one and len(shown) == _SHOWN:

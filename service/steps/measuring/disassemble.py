@@ -13,7 +13,7 @@ from service.domain.measuring.formats.program import OUT, Invocation
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.grown_functions import own, renamed
-from service.domain.verdict.explanation.assembly import SideCode, align
+from service.domain.verdict.explanation.assembly import CALLS, SideCode, align
 from service.domain.verdict.explanation.causes import Kind
 from service.steps.measuring.launching import Launcher, SideFailed
 
@@ -50,14 +50,15 @@ def disassembled(
         seconds: at most for both sides.
     """
     base, patch = (launches[-1] for launches in sides)
-    function, columns, callees = _asked(found, patch)
+    function, counted, columns, callees = _asked(found, patch)
     if not function:
         return found
     was = renamed(base.counted, patch.counted).get(function, function)
     try:
         after = code_costs(patch.dumps, function, columns, callees)
         if not any(code.costs.total() for code in after):  # a library makes the calls
-            columns, callees = counted_as(Event.INSTRUCTIONS)
+            counted = Event.INSTRUCTIONS
+            columns, callees = counted_as(counted)
             after = code_costs(patch.dumps, function, columns)
         if not after:
             return found
@@ -69,21 +70,24 @@ def disassembled(
         ]
     except (SideFailed, BadResults):
         return found
-    return replace(found, assembly=align(function, *shown)) if shown[1].instructions else found
+    if not shown[1].instructions:
+        return found
+    return replace(found, assembly=align(function, *shown, counted=counted))
 
 
-def _asked(found: Explanation, patch: LoopEvents) -> tuple[str, tuple[str, ...], frozenset[str]]:
-    """Choose the function to show, and the columns or callees by which its lines are compared."""
+def _asked(found: Explanation, patch: LoopEvents) -> tuple[str, str, tuple[str, ...], frozenset[str]]:
+    """Choose the function to show, and the events with their columns or callees that compare its lines."""
     cause = next(iter(found.causes), None)
     if cause is None:
-        return "", (), frozenset()
+        return "", "", (), frozenset()
     if cause.kind is Kind.INLINING:
-        return own(patch.counted).get(cause.function, ("", 0.0))[0], (), frozenset({cause.function})
+        return own(patch.counted).get(cause.function, ("", 0.0))[0], CALLS, (), frozenset({cause.function})
     named = [event for event in Event if event.value == cause.kind.value]
     if cause.kind is Kind.CACHE_MISSES:  # the level that is shown
         levels = Event.L1_MISSES, Event.LL_MISSES
         named = [min(levels, key=lambda event: abs(patch.rates[event] - cause.patch))]
-    return cause.function, *counted_as(named[0] if named else Event.INSTRUCTIONS)
+    counted = named[0] if named else Event.INSTRUCTIONS
+    return cause.function, counted, *counted_as(counted)
 
 
 def _side(

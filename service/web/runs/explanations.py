@@ -53,7 +53,7 @@ class ComparedInstruction(BaseModel):
 
 
 class GrownLine(BaseModel):
-    """A line of the patch, and what an iteration of each side spends there, in events of the first cause."""
+    """A line of the patch, and what an iteration of each side spends there, in the counted events."""
 
     path: str
     line: int
@@ -65,6 +65,9 @@ class ComparedCode(BaseModel):
     """The code of the function that grew most."""
 
     function: str
+    counted: Annotated[
+        str, Field(description="the events of the lines; empty: not known", examples=["instructions"])
+    ]
     lines: Annotated[tuple[GrownLine, ...], Field(description="the largest growth first")]
     rows: Annotated[
         tuple[ComparedInstruction, ...] | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.verdict.explanation.assembly import Assembly, CodeRow, Line
+from service.domain.verdict.explanation.causes import Cause, Kind
 from service.domain.verdict.explanation.explanation import Explanation, Part, Stack, pack
 from service.web.runs.explanations import ComparedCode, ComparedInstruction, ExplainedBenchmark, GrownLine
 from tests.support.reading.explained import CODE, DISASSEMBLED, EXPLAINED, SOURCE
@@ -99,7 +100,9 @@ def test_the_page_of_a_benchmark_has_its_flame_graph_and_what_is_not_drawn() -> 
 
 def test_the_page_has_the_code_of_both_sides_with_lines_of_the_patch_set() -> None:
     reading = sample_project()
-    reading.explained[reading.build(JOB, NUMBER).build.id] = pack([DISASSEMBLED])
+    by_a_library = Cause(Kind.LOCKS, CODE.function, 1.0, 2.0)
+    found = replace(DISASSEMBLED, causes=(by_a_library, *DISASSEMBLED.causes))
+    reading.explained[reading.build(JOB, NUMBER).build.id] = pack([found])
     page = page_of(build_pages(reading, review_urls={"gerrit": GERRIT}), f"{BUILD}why/1")
     assert (page.count("<tr id="), page.count("<details><summary>21 unchanged")) == (len(CODE.rows), 1)
     row = '<tr id="i23" class="added"><td>23</td><td>+</td><td></td><td></td><td>addq $0x8,(%rdi)</td>'
@@ -107,6 +110,7 @@ def test_the_page_has_the_code_of_both_sides_with_lines_of_the_patch_set() -> No
     for side in ("", "b"):
         assert f'<a href="{GERRIT}/c/kv_engine/+/4712/2/{SOURCE}#{side}17" rel' in page
     assert ">+128<" in page
+    assert "spends in a line, in instructions. A line" in page
     assert GERRIT not in page_of(site(DISASSEMBLED), f"{BUILD}why/1")
 
 
@@ -132,7 +136,7 @@ def test_a_place_without_an_explanation_has_no_page(place: object) -> None:
 def test_hostile_names_stay_text() -> None:
     parts, stacks = (Part(HOSTILE, 0.1, 0.0, 0.2),), (Stack((HOSTILE,), 1.0, 1.1),)
     code = Assembly(
-        HOSTILE, (CodeRow(HOSTILE, f"{HOSTILE} #1", 1, 1, HOSTILE, 1),), (Line(HOSTILE, 1, 1, 2),)
+        HOSTILE, (CodeRow(HOSTILE, f"{HOSTILE} #1", 1, 1, HOSTILE, 1),), (Line(HOSTILE, 1, 1, 2),), HOSTILE
     )
     found = Explanation(
         HOSTILE, HOSTILE, sampled=0.1, parts=parts, stacks=stacks, obstacle=HOSTILE, assembly=code
@@ -162,6 +166,7 @@ def test_the_api_answers_lines_always_and_instructions_with_the_stacks() -> None
     brief, whole = (each["assembly"] for each in explained(DISASSEMBLED, DISASSEMBLED, stacks=2))
     assert brief == {
         "function": CODE.function,
+        "counted": CODE.counted,
         "lines": [each._asdict() for each in CODE.lines],
         "rows": None,
     }

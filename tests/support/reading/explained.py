@@ -71,6 +71,7 @@ CODE: Final = Assembly(
         *(Line(SOURCE, line, cost, cost + 1) for line, cost in ((21, 19.0), (10, 0.0), (12, 262.0))),
         *(Line(SOURCE, line, cost, cost) for line, cost in ((13, 256.0), (14, 1664.0), (16, 512.0))),
     ),
+    "instructions",
 )
 DISASSEMBLED: Final = replace(EXPLAINED, causes=EXPLAINED.causes[1:], assembly=CODE)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 2000
 MOST_LINES: Final = 30
+CALLS: Final = "calls"  # of the function that is no longer inlined
 _CONTEXT: Final = 4  # instructions that were not executed, before and after those that were
 _ALIKE, _SAME_OPERATION = 3, 1  # worth of a pair in the alignment
 _PART: Final = 1 / 3  # of the function's growth: a smaller one is no line to name
@@ -36,7 +37,7 @@ class CodeRow(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of the patch, and what it costs per iteration of each side in events of the first cause."""
+    """A line of the patch, and what it costs per iteration of each side, in the events that are counted."""
 
     path: str
     line: int
@@ -45,11 +46,16 @@ class Line(NamedTuple):
 
 
 class Assembly(NamedTuple):
-    """The function that grew most: its instructions side by side, and its lines, the most grown first."""
+    """The function that grew most: its instructions side by side, and its lines, the most grown first.
+
+    ``counted`` names the events of the lines. It is empty in what previous versions wrote: probably those of
+    the first cause.
+    """
 
     function: str
     rows: tuple[CodeRow, ...] = ()
     lines: tuple[Line, ...] = ()
+    counted: str = ""
 
     @property
     def grown(self) -> Line | None:
@@ -75,8 +81,11 @@ class SideCode(NamedTuple):
     costs: Mapping[int, float] = MappingProxyType({})
 
 
-def align(function: str, base: SideCode, patch: SideCode) -> Assembly:
-    """Align two sides of a function by the text of the instructions, without addresses."""
+def align(function: str, base: SideCode, patch: SideCode, *, counted: str = "") -> Assembly:
+    """Align two sides of a function by the text of the instructions, without addresses.
+
+    ``counted`` names the events that the costs are.
+    """
     sides = base, patch
     shown = [_shown(each) for each in sides]
     pairs = _pairs(*([_key(each) for each in side] for side in shown))
@@ -100,7 +109,7 @@ def align(function: str, base: SideCode, patch: SideCode) -> Assembly:
         if before and before.path and after and after.path:
             weights[before.path, before.line][after.path, after.line] += 1
     became = {line: to.most_common(1)[0][0] for line, to in weights.items()}
-    return Assembly(function, tuple(rows), _lines(base, patch, became))
+    return Assembly(function, tuple(rows), _lines(base, patch, became), counted)
 
 
 def _lines(

@@ -8,11 +8,13 @@ import math
 import zlib
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from service.domain.measuring.callgrind_events import Event
 from service.domain.measuring.disassembly import repository_path
 from service.domain.values.errors import BadResults
-from service.domain.verdict.explanation.assembly import MOST_LINES, MOST_ROWS, Assembly, CodeRow, Line
+from service.domain.verdict.explanation.assembly import CALLS, MOST_LINES, MOST_ROWS, Assembly, CodeRow, Line
 from service.domain.verdict.explanation.causes import Cause, Kind
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ _ROOM: Final = 8 << 20  # characters of stacks and instructions; writing more ta
 _LAST_LINE: Final = 10**9
 _HALF: Final = 0.5  # of the slow-down
 _NUMBER: Final = 20  # characters, about
+_COUNTED: Final = MappingProxyType({Kind.INLINING: CALLS, Kind.VECTORISATION: Event.INSTRUCTIONS})
 
 
 class Part(NamedTuple):
@@ -82,13 +85,24 @@ class Explanation:
     touched: tuple[str, int] | None = None
 
     @property
+    def line_cause(self) -> Cause | None:
+        """The cause whose events the lines of the code count; None if they count others, or nothing."""
+        found = next((each for each in self.causes if each.kind is not Kind.WAITING), None)
+        if found is None or self.assembly is None:
+            return None
+        counted = self.assembly.counted  # of cache misses, also the level
+        is_known = not counted or counted.endswith(_COUNTED.get(found.kind, found.kind))
+        return found if is_known else None
+
+    @property
     def main_line(self) -> tuple[str, int] | None:
         """Path and line that grew most in the function with more than half of the slow-down, or None.
 
-        Without samples, all causes must be in that function. A benchmark that waits longer has none.
+        Without samples, all causes must be in that function. A benchmark that waits longer has none, and the
+        line must have grown in the events of the first cause.
         """
         is_waiting = any(each.kind is Kind.WAITING for each in self.causes)
-        if self.assembly is None or self.assembly.grown is None or not self.causes or is_waiting:
+        if self.assembly is None or self.assembly.grown is None or is_waiting or not self.line_cause:
             return None
         # The disassembled function, or the one that is no longer inlined into it.
         shown = {self.assembly.function, self.causes[0].function}
@@ -110,11 +124,10 @@ class Explanation:
         del found["stacks"], found["assembly"], found["touched"]
         parts, causes = ([each._asdict() for each in rows] for rows in (self.parts, self.causes))
         code = self.assembly
-        lines = (
-            {"assembly": {"function": code.function, "lines": [each._asdict() for each in code.lines]}}
-            if code
-            else {}
-        )
+        lines = {}
+        if code:
+            grown = [each._asdict() for each in code.lines]
+            lines["assembly"] = {"function": code.function, "counted": code.counted, "lines": grown}
         touched = {"touched": list(self.touched)} if self.touched else {}
         return {**found, "parts": parts, "causes": causes, **lines, **touched}
 
@@ -253,7 +266,7 @@ def _stack(found: Sequence[Any]) -> Stack:
 def _assembly(found: Mapping[str, Any], codes: Sequence[Any]) -> Assembly:
     rows = tuple(map(_code, codes[:MOST_ROWS]))
     lines = tuple(map(_line, found.get("lines", ())[:MOST_LINES]))
-    return Assembly(_text(found["function"]), rows, lines)
+    return Assembly(_text(found["function"]), rows, lines, _text(found.get("counted", "")))
 
 
 def _code(found: Sequence[Any]) -> CodeRow:

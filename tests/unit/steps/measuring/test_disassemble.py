@@ -89,6 +89,15 @@ def test_the_lines_are_compared_by_the_events_of_the_cause(
     found = explained(tmp_path, sides, Objdump(), cause)
     assert found is not None
     assert [line.line for line in found.lines if line.patch > 2] == [27], "not where instructions grew"
+    assert found.counted == "branch misses"
+
+
+def test_the_lines_count_instructions_if_a_library_makes_the_calls(
+    tmp_path: Path, sides: tuple[tuple[LoopEvents], ...]
+) -> None:
+    found = explained(tmp_path, sides, Objdump(), Cause(Kind.LOCKS, "lib::look_up", 1.0, 2.0))
+    assert found is not None
+    assert (found.counted, found.grown_line) == ("instructions", "hash_table.cpp:11")
 
 
 def test_lost_inlining_shows_the_caller(tmp_path: Path, sides: tuple[tuple[LoopEvents], ...]) -> None:

@@ -314,6 +314,18 @@ def test_the_line_that_grew_most_is_named_if_it_is_known() -> None:
     )
     unknown = replace(found, assembly=Assembly("find", (), (line._replace(patch=1.0),)))
     assert explanation(unknown) == f"{first}, in find"
+    assert explanation(replace(found, assembly=Assembly("find", (), (line,), "instructions"))) == (
+        f"{first}, in find"
+    )
+
+
+def test_the_line_stands_beside_what_it_counts_and_not_beside_waiting() -> None:
+    code = Assembly("find", (), (Line("src/hash.cpp", 120, 1.0, 9.0),), "locks")
+    waits, locks = Cause(Kind.WAITING, "find", 1.0, 2.0), Cause(Kind.LOCKS, "find", 1.0, 2.0)
+    told = explanation(Explanation("s", "b", causes=(waits, locks), assembly=code))
+    assert told.endswith(
+        " per iteration, in find; 100 % more locks (1 → 2 per iteration), in find (src/hash.cpp:120)"
+    )
 
 
 def test_a_template_keeps_its_growth_with_other_arguments() -> None:

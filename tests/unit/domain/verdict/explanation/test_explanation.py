@@ -36,9 +36,11 @@ WHOLE = Explanation(
             CodeRow("ret", None, 1.0, 0.0, "", 0),
         ),
         (Line("src/hash.cpp", 11, 1502.0, 4503.0),),
+        "branch misses",
     ),
 )
-LINES = replace(WHOLE, stacks=(), assembly=Assembly("HashTable::find", (), WHOLE.assembly.lines))  # type: ignore[union-attr]
+CODE = WHOLE.assembly or Assembly("")
+LINES = replace(WHOLE, stacks=(), assembly=CODE._replace(rows=()))
 
 
 def test_read_back_as_written() -> None:
@@ -61,8 +63,9 @@ def test_a_decision_reads_all_but_stacks_and_instructions() -> None:
 
 def test_the_main_line_is_in_the_function_with_most_of_the_slow_down() -> None:
     branches, inlined = WHOLE.causes[0], Cause(Kind.INLINING, "mix", 0.0, 3.0)
-    for causes in ((branches,), (inlined,)):
-        assert replace(WHOLE, parts=(), causes=causes).main_line == ("src/hash.cpp", 11)
+    assert replace(WHOLE, parts=(), causes=(branches,)).main_line == ("src/hash.cpp", 11)
+    called = replace(WHOLE, assembly=CODE._replace(counted="calls"))
+    assert replace(called, parts=(), causes=(inlined,)).main_line == ("src/hash.cpp", 11)
     assert WHOLE.main_line == ("src/hash.cpp", 11)
     for parts in (Part("HashTable::find", 0.05, 0.04, 0.06), Part("main", 0.1, 0.09, 0.11)):
         assert replace(WHOLE, parts=(parts,)).main_line is None
@@ -71,6 +74,27 @@ def test_the_main_line_is_in_the_function_with_most_of_the_slow_down() -> None:
     assert replace(WHOLE, parts=(), causes=(waiting, branches)).main_line is None
     assert replace(WHOLE, assembly=None).main_line is None
     assert replace(WHOLE, assembly=Assembly("HashTable::find")).main_line is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "counted", "line"),
+    [
+        (Kind.LOCKS, "instructions", None),
+        (Kind.LOCKS, "locks", ("src/hash.cpp", 11)),
+        (Kind.LOCKS, "", ("src/hash.cpp", 11)),  # as a previous version wrote it
+        (Kind.CACHE_MISSES, "last-level cache misses", ("src/hash.cpp", 11)),
+        (Kind.CACHE_MISSES, "branch misses", None),
+        (Kind.VECTORISATION, "instructions", ("src/hash.cpp", 11)),
+        (Kind.INLINING, "instructions", None),
+    ],
+)
+def test_a_line_belongs_only_to_a_cause_whose_events_it_counts(
+    kind: Kind, counted: str, line: tuple[str, int] | None
+) -> None:
+    cause = Cause(kind, "HashTable::find", 0.0, 3.0)
+    found = replace(WHOLE, causes=(cause,), assembly=CODE._replace(counted=counted))
+    assert found.line_cause == (cause if line else None)
+    assert found.main_line == line
 
 
 def test_the_narrowest_stacks_are_left_out_if_they_need_too_much_room() -> None:
