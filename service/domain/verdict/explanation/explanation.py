@@ -18,7 +18,7 @@ from service.domain.verdict.explanation.assembly import CALLS, MOST_LINES, MOST_
 from service.domain.verdict.explanation.causes import Cause, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 MOST_EXPLAINED: Final = 20  # explained benchmarks of a build
 MOST_PARTS: Final = 30  # functions of a benchmark
@@ -31,7 +31,6 @@ _MOST_BRIEF: Final = 4 << 20  # bytes of all else; 20 explanations of the longes
 _ROOM: Final = 8 << 20  # characters of stacks and instructions; writing more takes longer than a lease lasts
 _LAST_LINE: Final = 10**9
 _HALF: Final = 0.5  # of the slow-down
-_NUMBER: Final = 20  # characters, about
 _COUNTED: Final = MappingProxyType({Kind.INLINING: CALLS, Kind.VECTORISATION: Event.INSTRUCTIONS})
 
 
@@ -177,21 +176,20 @@ def _large(found: Sequence[Explanation], room: int) -> Sequence[Mapping[str, Any
     listed = [(row, each.assembly.rows) for row, each in zip(rows, found, strict=True) if each.assembly]
     for row, code in sorted(listed, key=lambda each: len(each[1])):
         lines = _cut(code[:MOST_ROWS])
-        room -= sum(map(_size, lines))
-        if room < 0:
-            return rows
-        row["rows"] = lines
+        if (size := len(_json(lines))) <= room:
+            row["rows"] = lines
+            room -= size
     stacks = [(row, stack) for row, each in zip(rows, found, strict=True) for stack in each.stacks]
     for row, stack in sorted(stacks, key=lambda each: -max(each[1].base, each[1].patch)):
-        frames = _cut(stack.frames[:MOST_FRAMES])
-        room -= _size(frames)
+        written = [_cut(stack.frames[:MOST_FRAMES]), stack.base, stack.patch]
+        room -= len(_json(written))
         if room < 0:
             break
-        row["stacks"].append([frames, stack.base, stack.patch])
+        row["stacks"].append(written)
     return rows
 
 
-def _json(rows: Sequence[Mapping[str, Any]]) -> str:
+def _json(rows: Sequence[Any]) -> str:
     return json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -237,11 +235,6 @@ def _cut(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     if isinstance(found, dict):
         return {name: _cut(each) for name, each in found.items()}
     return [_cut(each) for each in found] if isinstance(found, list | tuple) else found
-
-
-def _size(found: Iterable[object]) -> int:
-    """Estimate the length of a list as JSON."""
-    return sum(3 + len(each) if isinstance(each, str) else _NUMBER for each in found)
 
 
 def _packed(text: str) -> bytes:
