@@ -40,6 +40,22 @@ BEGIN
         WHERE l.sequence_id = (SELECT sequence_id FROM build WHERE id = p_build) ORDER BY 1, 2;
 END $$;
 
+-- The listing that stands; a reported build only reads it.
+CREATE OR REPLACE FUNCTION machine.fix_listing(p_build bigint, p_token bigint, p_listing jsonb)
+RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    fixed jsonb;
+BEGIN
+    PERFORM machine.hold_lease(p_build, p_token);
+    SELECT listing INTO fixed FROM sequence WHERE id = (SELECT sequence_id FROM build WHERE id = p_build);
+    IF fixed IS NULL THEN
+        PERFORM machine.hold(p_build, p_token);
+        UPDATE sequence SET listing = coalesce(listing, p_listing)
+            WHERE id = (SELECT sequence_id FROM build WHERE id = p_build) RETURNING listing INTO fixed;
+    END IF;
+    RETURN fixed;
+END $$;
+
 CREATE OR REPLACE FUNCTION machine.release(p_build bigint, p_token bigint, p_delay double precision)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

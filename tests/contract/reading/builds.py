@@ -41,7 +41,7 @@ class BuildReadingContract:
     def test_a_damaged_explanation_is_a_problem_and_no_error(self, site: ReadingSite) -> None:
         site.add_change()
         name = measure(site, 1, "BM_a")
-        site.explain(name, pack([Explanation("s", "BM_a")])[:-9])
+        site.explain(name, pack([Explanation("s", "BM_a")])[9:])
         found = site.reading.explanations(site.reading.build(name.job, name.number).build.id)
         assert found == ExplainedBuild(problem=UNREADABLE)
 

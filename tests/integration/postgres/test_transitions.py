@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from service.domain.runs.external import ExternalBuild, ReportedRevision
 from service.domain.runs.machine_report import MachineReport
 from service.domain.runs.states import MAX_ATTEMPTS, BuildState
 from service.domain.runs.vote import Outcome
+from service.domain.values.errors import LeaseLost
 from service.domain.values.identity import ChangeKey, RunKind
 from service.steps.runs.analyse import analyse, give_up
 from service.steps.runs.sweep import sweep
@@ -90,7 +92,7 @@ def claim(plane: Plane, state: BuildState) -> None:
 def end_work(plane: Plane, state: BuildState, end: Callable[[ClaimedBuild], None]) -> None:
     """Let the machine that holds the lease end its work."""
     queue(plane.store)
-    with claimed(worklist(plane.database)) as build:
+    with claimed(worklist(plane.database)) as build, suppress(LeaseLost):
         plane.put(state)
         end(build)
 
