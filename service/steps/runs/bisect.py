@@ -63,7 +63,7 @@ def bisect(
 class _Search:
     """The comparisons so far; ``row`` and ``whole`` are the metric and its slow-down over the whole line.
 
-    ``left`` are the commits of which one made it slower, if the first comparison is slower.
+    If the first comparison is slower, one of the commits in ``left`` made it so.
     """
 
     benchmark: str

@@ -41,7 +41,7 @@ def test_data_and_targets_have_names_instead_of_addresses() -> None:
     [
         (0x5CB0, 23),
         (0x5CB3, 25),  # the vector's begin(), which the loop calls
-        (0x5CB6, 25),  # end(), of which only the callers are printed
+        (0x5CB6, 25),  # end(): objdump prints only its callers
         (0x5CEB, 11),  # of an inlined function of the same file
         (0x5D07, 11),
         (0x5D0B, 27),

@@ -72,7 +72,7 @@ def test_programs_that_are_alike_have_no_parts() -> None:
 
 
 def test_of_many_functions_none_that_did_not_grow_is_named() -> None:
-    """Eighty equal functions, of which one grew; without a correction, one or two more are named."""
+    """One of eighty equal functions grew; without a correction, one or two others would be named."""
     old: Stacks = {(LOOP, Function(f"f{k}")): 100 for k in range(80)}
     new: Stacks = {**old, (LOOP, Function("f0")): 500}
     found = [attribute(launches(1.0, old, k), launches(1.05, new, -1 - k), 0.05).parts for k in range(20)]
