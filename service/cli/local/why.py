@@ -62,9 +62,9 @@ def command(
     launches it under Valgrind, whether it is slower, faster or the same, and says what grew: system calls,
     allocations, locks, cache misses, branch misses or instructions.
 
-    Exit code 0: it was measured, and counted or sampled, whatever the verdict; 2: wrong usage, or the name chooses no
-    benchmark or several; 3: it could not be measured, or neither counted nor sampled; 130: interrupted, after the verdict
-    reached by then.
+    Exit code 0: it was measured, and counted or sampled, whatever the verdict; 2: wrong usage, or the name
+    chooses no benchmark or several; 3: it could not be measured, or neither counted nor sampled; 130:
+    interrupted, after the verdict reached by then.
     """
     commits = open_commits(repo, base, patch, is_sandboxed=not no_sandbox)
     job, workspace = choose_job(commits, job_name, project_file)
