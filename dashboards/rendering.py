@@ -36,7 +36,7 @@ from service.domain.values.identity import RunKind
 from service.domain.values.text import plain, plain_lines, share, shortened
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.clauses import MAX_CLAUSE
-from service.domain.wording.explanations import explanation
+from service.domain.wording.explanations import why
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
 from service.domain.wording.standing import expected, ordinal, refuses
@@ -290,8 +290,7 @@ def _environment() -> Environment:
 
 def explained(found: Explanation) -> str:
     """Write the causes of a slower benchmark, and what is missing, where its name stands already."""
-    text = explanation(replace(found, obstacle="") if found.causes else found)
-    text = text.removeprefix(f"{plain(found.benchmark)}: ")
+    text = why(replace(found, obstacle="") if found.causes else found)
     missing = f". Not complete: {plain(found.obstacle)}" if found.causes and found.obstacle else ""
     return f"{text[:1].upper()}{text[1:]}{missing}"
 

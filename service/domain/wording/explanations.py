@@ -33,16 +33,27 @@ _MANY: Final = 10.0  # times as many, from which a percentage is hard to read
 
 
 def explanation(found: Explanation, suite: str = "") -> str:
-    """Write the sentence of one slower benchmark: the functions that hold the slow-down, then the causes.
-
-    ``suite`` is named if it is given.
-    """
+    """Write the sentence of one slower benchmark; ``suite`` is named if it is given."""
     name = plain(found.benchmark) + (f" in {plain(suite)}" if suite else "")
+    return f"{name}: {why(found)}"
+
+
+def why(found: Explanation) -> str:
+    """Write the functions that hold the slow-down, then the causes, without the benchmark's name."""
     found = replace(found, parts=_told_parts(found))
     grown = [_parts(found)] if found.parts else []
     grown += [_causes(found)] if found.causes else []
     missing = f"; not counted: {plain(found.obstacle)}" if found.obstacle else ""
-    return f"{name}: {': '.join(grown)}{missing}" if grown else f"{name}: {_nothing(found)}"
+    return f"{': '.join(grown)}{missing}" if grown else _nothing(found)
+
+
+def known_why(found: Explanation) -> str:
+    """Write only what is known of that; empty if nothing is."""
+    return why(replace(found, obstacle="")) if _is_known(found) else ""
+
+
+def _is_known(found: Explanation) -> bool:
+    return bool(found.causes or _told_parts(found))
 
 
 def _nothing(found: Explanation) -> str:
@@ -100,7 +111,7 @@ def causes_told(found: Iterable[Explanation]) -> tuple[str, ...]:
 
     A benchmark is named with its suite if another one has its name.
     """
-    known = [replace(each, obstacle="") for each in found if each.causes or _told_parts(each)]
+    known = [replace(each, obstacle="") for each in found if _is_known(each)]
     named = Counter(each.benchmark for each in known)
     lines = [explanation(each, each.suite if named[each.benchmark] > 1 else "") for each in known[:_TOLD]]
     more = (f"and {len(known) - _TOLD} more, on the page of the build",) if len(known) > _TOLD else ()

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.trunk.regression import GateSaid
-from service.domain.values.text import literal, plain
+from service.domain.values.text import literal, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,7 @@ SAID: Final[Mapping[GateSaid, str]] = MappingProxyType(
         GateSaid.SPREAD: "no single commit stood out",
     }
 )
+_WHY: Final = 500  # characters
 _AS_CODE: Final = str.maketrans("`<>", "'‹›")
 UNCERTAIN: Final = "sending it was interrupted: it may have arrived, so it is not sent again"
 NOBODY_NEEDS_IT: Final = "the regression was closed, or later commits made up for it"
@@ -38,7 +39,8 @@ PRIVATE: Final = "its change is private"
 class MergedSlowdown:
     """A regression as a notice tells it; ``others`` counts the further slower results.
 
-    ``since`` is the last commit before several slower ones; empty: the commit ``revision`` did it.
+    ``since`` is the last commit before several slower ones; empty: the commit ``revision`` did it. ``why`` is
+    empty if nothing explains the benchmark; names in it are as untrusted as the others.
     """
 
     project: str
@@ -53,6 +55,7 @@ class MergedSlowdown:
     said: GateSaid
     page: str
     since: str = ""
+    why: str = ""
 
     @property
     def culprit(self) -> str:
@@ -78,6 +81,7 @@ def mail_of(found: MergedSlowdown) -> Mail:
     )
     lines = (
         f"{benchmark} got slower: {size_of(found)}",
+        *([f"Why: {shortened(found.why, _WHY)}"] if found.why else []),
         *((f"by several commits together: {found.culprit} on {where}",) if found.since else single),
         f"The gate had said: {SAID[found.said]}.",
         "",
@@ -101,6 +105,7 @@ def chat_of(found: MergedSlowdown) -> str:
     )
     lines = (
         f"{as_code(found.benchmark, 120)} got slower: {size_of(found)}",
+        *([f"why: {as_code(shortened(found.why, _WHY), _WHY)}"] if found.why else []),
         *((f"by several commits together: {culprit} on {where}",) if found.since else single),
         f"The gate had said: {SAID[found.said]}.",
         found.page,
@@ -111,8 +116,9 @@ def chat_of(found: MergedSlowdown) -> str:
 def comment_of(found: MergedSlowdown) -> str:
     """Write the comment on a merged change whose slow-down was found after the message on it."""
     slower = f"{literal(plain(found.benchmark, 120))} got slower by this change: {size_of(found)}."
-    why = f"More pairs decided it after the merge. The gate had said: {SAID[found.said]}."
-    return f"{slower} {why}\n\n{found.page}"
+    late = f"More pairs decided it after the merge. The gate had said: {SAID[found.said]}."
+    why = [literal(f"Why: {shortened(found.why, _WHY)}")] if found.why else []
+    return "\n\n".join([f"{slower} {late}", *why, found.page])
 
 
 def size_of(found: MergedSlowdown) -> str:

@@ -10,6 +10,7 @@ from service.domain.wording.explanations import (
     causes_on_lines,
     causes_told,
     explanation,
+    known_why,
     why_slower,
 )
 
@@ -31,6 +32,13 @@ def test_a_message_names_three_benchmarks_and_counts_the_others() -> None:
     *lines, more = causes_told(explained(*BLAMED))
     assert lines == [LINE.format(name) for name in BLAMED[:3]]
     assert more == "and 2 more, on the page of the build"
+
+
+def test_what_is_known_has_no_obstacle_and_nothing_is_empty() -> None:
+    [found] = explained("BM_a")
+    told = LINE.format("BM_a").removeprefix("BM_a: ")
+    assert known_why(replace(found, obstacle="it has several threads")) == told
+    assert known_why(Explanation("bench", "BM_a", obstacle="it has several threads")) == ""
 
 
 def test_a_message_has_a_header_the_lines_and_a_link_at_last() -> None:

@@ -20,6 +20,7 @@ FOUND = MergedSlowdown(
     said=GateSaid.UNDECIDED,
     page="https://bench.example.com/regressions/12",
 )
+WHY = "mostly HashTable::find, +9.8 of +12.3 points [+9.1, +10.5]: 31 % more branch misses"
 HOSTILE = "x` @channel <!here> **b** [l](http://e)\r\nBcc: all@example.com"
 
 
@@ -53,6 +54,13 @@ def test_the_comment_ends_with_the_page_which_marks_it() -> None:
     )
 
 
+def test_each_channel_says_in_one_line_why() -> None:
+    found = replace(FOUND, why=WHY)
+    assert f", and 3 more\nWhy: {WHY}\nsince: " in mail_of(found).text
+    assert f", and 3 more\nwhy: `{WHY}`\nsince " in chat_of(found)
+    assert f"undecided.\n\nWhy: {WHY}\n\nhttps://" in comment_of(found)
+
+
 def test_several_commits_have_no_subject_and_no_author() -> None:
     several = replace(FOUND, since="fedcba9876543210", subject="Anchor of master", author="")
     assert (
@@ -63,11 +71,14 @@ def test_several_commits_have_no_subject_and_no_author() -> None:
 
 
 def test_no_name_leaves_its_code_or_line() -> None:
-    hostile = replace(FOUND, subject=HOSTILE, author=HOSTILE, benchmark=HOSTILE, branch=HOSTILE)
+    hostile = replace(FOUND, subject=HOSTILE, author=HOSTILE, benchmark=HOSTILE, branch=HOSTILE, why=HOSTILE)
     text = chat_of(hostile)
-    assert (text.count("`"), text.count("\n"), "<" in text) == (12, 4, False)
+    assert (text.count("`"), text.count("\n"), "<" in text) == (14, 5, False)
     assert "\n" not in mail_of(hostile).title
-    assert mail_of(hostile).text.count("\n") == 6
+    assert mail_of(hostile).text.count("\n") == 7
+    _, why, page = comment_of(hostile).split("\n\n")
+    assert why == r"Why: x` @channel <!here> \*\*b\*\* [l]\(http://e) Bcc: all@example.com"
+    assert page == FOUND.page
 
 
 def test_each_answer_of_the_gate_has_words() -> None:
