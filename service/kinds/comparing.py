@@ -142,11 +142,11 @@ def _confirm(
 
 
 def _is_explained_later(session: BuildSession, measured: Measurement, confirmed: Confirmation) -> bool:
-    """Return whether a change is slower; without a change, as in calibrations, nobody asks why."""
+    """Return whether a change or a range of commits is slower; of calibrations, nobody asks why."""
     spec, record = session.spec, MeasuredPairs(relinked=confirmed.launches, counts=measured.counts)
-    if spec.is_local or spec.kind not in {RunKind.CHECK, RunKind.POST_SUBMIT}:
+    if spec.is_local or spec.kind is RunKind.CALIBRATION:
         return False
-    return bool(slow_downs(spec.judged, measured.listings, measured.launches, record))
+    return bool(slow_downs(spec.explained, measured.listings, measured.launches, record))
 
 
 def explain_reported(session: BuildSession) -> tuple[Explanation, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.project.policy import RULE
+from service.domain.project.policy import RULE, Layout
 from service.domain.project.project_file import Commands, parse_job
 from service.domain.sources.workspace import Workspace
 from service.domain.values.identity import RunKind, digest_of
@@ -150,6 +150,14 @@ class BuildSpec:
         policy = self.job.policy
         part = replace(policy, false_alarms=policy.false_alarms / max(self.jobs, 1))
         return replace(self.job, policy=part)
+
+    @property
+    def explained(self) -> Job:
+        """The judged job that says what to explain: builds of fixed pairs measure no relinks."""
+        job = self.judged
+        if not self.kind.has_fixed_pairs:
+            return job
+        return replace(job, policy=replace(job.policy, layout=Layout.OFF))
 
     @property
     def sequence(self) -> str:

@@ -61,7 +61,10 @@ class Calibrations(Protocol):
         """Return idle machines' benchmark jobs of branches checked in the last ``asked_within`` seconds."""
 
     def preempt_calibrations(self) -> Sequence[int]:
-        """Request the end of as many running calibrations as other builds wait for; return their ids."""
+        """Request the end of as many builds of idle pools as other builds wait for; return their ids.
+
+        Of one that has ended, its machine stops explaining the slow-downs.
+        """
 
 
 class StepFailures(Protocol):

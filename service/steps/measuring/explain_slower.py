@@ -56,7 +56,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     spec = session.spec
     if spec.base is None:
         return ()
-    rows = judge_measured(spec.judged, listings, session.claimed.pairs()).comparisons
+    rows = judge_measured(spec.explained, listings, session.claimed.pairs()).comparisons
     slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
     slower.sort(key=lambda row: (not row.row.metric.is_speed, -row.growth))
     worst: dict[tuple[str, str], Comparison] = {}

@@ -19,6 +19,7 @@ from service.domain.verdict.calibration.schedule import BranchKey, IdleJob
 from service.ports.access import NewToken
 from tests.integration.postgres.samples import worklist
 from tests.support.memory.audit import MemoryAuditLog
+from tests.support.memory.state import Lease
 from tests.support.memory.store import MemoryStore
 from tests.support.memory.tokens import MemoryTokens
 from tests.support.memory.trunk import MemoryNotices
@@ -97,6 +98,9 @@ class StoreSite(Protocol):
     def fix_listings(self, build_id: int, listings: Sequence[Listing]) -> None:
         """Fix the listings of a build's sequence."""
 
+    def hold_ended(self, build_id: int, machine: str = "perf-01") -> None:
+        """Let a machine keep an ended build, to explain it, under a lease of 30 seconds."""
+
     def explain(self, build_id: int, packed: bytes) -> None:
         """Store what a machine found out about a build."""
 
@@ -132,6 +136,10 @@ class MemorySite:
         sequence = self.store.memory.builds[build_id - 1].sequence_id
         assert sequence is not None
         return sequence
+
+    def hold_ended(self, build_id: int, machine: str = "perf-01") -> None:
+        self.register(machine)
+        self.store.memory.leases[build_id] = Lease(machine, self.store.memory.clock + 30.0)
 
     def explain(self, build_id: int, packed: bytes) -> None:
         memory = self.store.memory
@@ -197,6 +205,15 @@ class PostgresSite:
                 .where(t.sequence.c.id == t.build.c.sequence_id, t.build.c.id == build_id)
                 .values(listing=mappings_of_listings(listings))
             )
+
+    def hold_ended(self, build_id: int, machine: str = "perf-01") -> None:
+        self.register(machine)
+        self._database.change(
+            "INSERT INTO lease (build_id, machine, token, renewed_at, expires_at)"
+            " VALUES (:id, :machine, 1, now(), now() + interval '30 s')",
+            id=build_id,
+            machine=machine,
+        )
 
     def explain(self, build_id: int, packed: bytes) -> None:
         self._database.change("INSERT INTO explanation VALUES (:id, :packed)", id=build_id, packed=packed)

@@ -328,6 +328,21 @@ class TestCalibrations:
         assert site.upkeep.preempt_calibrations() == []
         assert locked(site.store, calibrating).cancel_requested
 
+    def test_a_build_that_waits_ends_the_explanation_of_an_anchor_but_not_that_of_a_check(
+        self, site: StoreSite
+    ) -> None:
+        checked, anchor = queue(site.store, *(named(k, spec={"kind": k}) for k in ("check", "anchor")))
+        with site.store.transaction() as tx:
+            for build in (checked, anchor):
+                tx.builds.finish(build, Outcome.PASSED, [])
+        site.hold_ended(checked, "perf-00")
+        site.hold_ended(anchor)
+        assert site.upkeep.preempt_calibrations() == []
+        self.add(site.store)
+        self.add(site.store, job="second")
+        assert site.upkeep.preempt_calibrations() == [anchor]
+        assert locked(site.store, anchor).state is BuildState.FINISHED
+
     def test_a_calibration_goes_on_while_another_machine_is_free(
         self, site: StoreSite, calibrating: int
     ) -> None:

@@ -36,7 +36,7 @@ SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 _CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
 # Builds of idle machines have their host to themselves, so builds of every pool that it serves wait. For each
 # pool as many have to go as builds wait that no machine is free for: of those on hosts that serve the pool,
-# the ones that go already, then the youngest.
+# the ones that go already, then the youngest. A finished build that is held is still being explained.
 _PREEMPT: Final = text(f"""
 WITH wanting AS (
     SELECT w.pool, count(*) AS builds FROM build AS w
@@ -64,7 +64,8 @@ WITH wanting AS (
           AND beside.last_seen_at > now() - make_interval(secs => :seen_within))
 )
 UPDATE build SET cancel_requested = true
-WHERE state = 'running' AND NOT cancel_requested AND id IN (SELECT id FROM ranked WHERE place <= builds)
+WHERE state IN ('running', 'finished') AND NOT cancel_requested
+  AND id IN (SELECT id FROM ranked WHERE place <= builds)
 RETURNING id
 """)  # noqa: S608 - put together from constants
 # Of a pool's idle machines the one that was calibrated last is its spare; a machine without another that may

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
+from service.domain.project.project_file import parse_project_file
 from service.domain.runs.machine_report import MachineReport
 from service.domain.values.errors import Cancelled, Drained, Overdue, Transient
 from service.domain.values.identity import RunKind
@@ -19,6 +20,7 @@ from service.steps.machines.execute import execute_build
 from service.steps.machines.explain_reported import LONGEST
 from service.steps.measuring.explain_slower import BUDGET
 from tests.support.building.build_host import MemoryClaimed, Silence
+from tests.support.review.changes import PROJECT_FILE
 from tests.unit.steps.machines.test_execute import Machine, spec_of
 
 if TYPE_CHECKING:
@@ -73,12 +75,20 @@ def test_without_a_slow_down_the_lease_ends_with_the_report(machine: Machine) ->
     assert machine.work() == plain_report(machine)
 
 
-@pytest.mark.parametrize("kind", [RunKind.POST_SUBMIT, RunKind.LONGER, RunKind.CALIBRATION])
-def test_only_changes_are_explained(machine: Machine, kind: RunKind) -> None:
+@pytest.mark.parametrize("kind", RunKind)
+def test_all_but_calibrations_are_explained(machine: Machine, kind: RunKind) -> None:
     spec = replace(spec_of(machine.source), kind=kind)
     machine.claimed = MemoryClaimed(spec=spec.to_mapping())
     machine.work()
-    assert bool(machine.claimed.explained) == (kind is RunKind.POST_SUBMIT)
+    assert bool(machine.claimed.explained) == (kind is not RunKind.CALIBRATION)
+
+
+def test_commits_that_are_compared_without_relinks_are_explained_without_them(machine: Machine) -> None:
+    job = parse_project_file(PROJECT_FILE.replace(", layout: off", "")).job("perf")
+    spec = replace(spec_of(machine.source), kind=RunKind.ANCHOR, job=job)
+    machine.claimed = MemoryClaimed(spec=spec.to_mapping())
+    machine.work()
+    assert [each.benchmark for each in unpack(machine.claimed.explained)] == ["BM_a"]
 
 
 def test_the_worst_rows_are_explained_if_there_are_many(machine: Machine) -> None:
