@@ -151,7 +151,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         ),
         Task.READ_BUGS: _read_bugs,
         Task.NOTIFY: lambda plane, _: send_notices(
-            plane.notices, plane.regressions, plane.notifiers, plane.links
+            plane.notices, plane.regressions, plane.reading, plane.notifiers, plane.links
         ),
     }
 )

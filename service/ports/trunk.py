@@ -25,7 +25,9 @@ from service.domain.trunk.week import Week
 from service.domain.values.search import Words
 from service.domain.values.text import change
 from service.domain.verdict.calibration.schedule import BranchKey
+from service.domain.verdict.explanation.explanation import Explanation
 from service.domain.wording.digest import Told
+from service.domain.wording.explanations import known_why
 from service.domain.wording.regressions import MergedSlowdown
 from service.ports.access import Author
 from service.ports.reading import Viewer
@@ -195,7 +197,8 @@ class DueNotices(Protocol):
     def due_notices(self) -> Sequence[DueNotice]:
         """Return the notices that are due, oldest first, some hundred at most.
 
-        A notice that has been in sending for minutes has failed: its sender died.
+        One waits for a machine that still explains a result of its regression, for minutes at most. A notice
+        that has been in sending for minutes has failed: its sender died.
         """
 
     def begin_notice(self, notice_id: int) -> bool:
@@ -308,8 +311,8 @@ class Regression:
     worst: RegressedResult
 
 
-def as_told(found: Regression, links: Links) -> MergedSlowdown:
-    """Return a regression as notices and feeds tell it."""
+def as_told(found: Regression, links: Links, why: Explanation | None = None) -> MergedSlowdown:
+    """Return a regression as notices and feeds tell it; ``why`` explains its worst result."""
     worst = found.worst
     return MergedSlowdown(
         project=found.project,
@@ -324,6 +327,7 @@ def as_told(found: Regression, links: Links) -> MergedSlowdown:
         others=found.results - 1,
         said=worst.gate_said,
         page=links.regression(found.id),
+        why=known_why(why) if why else "",
     )
 
 

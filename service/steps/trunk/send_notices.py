@@ -15,6 +15,7 @@ from service.domain.values.errors import NotFound, Permanent, Transient
 from service.domain.wording.digest import NOTHING_TO_TELL, Digest
 from service.domain.wording.regressions import NOBODY_NEEDS_IT, PRIVATE, UNKNOWN_FAULT
 from service.ports.trunk import ToldIn, as_told
+from service.steps.trunk.find_explanation import find_explanation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from service.domain.review.links import Links
     from service.domain.trunk.notice import Channel
     from service.domain.wording.digest import Told
+    from service.ports.reading import BuildReading
     from service.ports.trunk import DueNotice, DueNotices, Notifier, RegressionDetail, RegressionReading
 
 _LOG: Final = structlog.get_logger(__name__)
@@ -31,9 +33,13 @@ _MOST_ATTEMPTS: Final = 100  # four days
 
 
 def send_notices(
-    notices: DueNotices, reading: RegressionReading, notifiers: Mapping[Channel, Notifier], links: Links
+    notices: DueNotices,
+    reading: RegressionReading,
+    builds: BuildReading,
+    notifiers: Mapping[Channel, Notifier],
+    links: Links,
 ) -> int:
-    """Send each notice that is due, and return how many were sent.
+    """Send each notice that is due, and return how many were sent; it says why if ``builds`` know that.
 
     A notice is marked right before it leaves. If the sender dies then, nobody knows whether it arrived, and
     it is not sent again: the lists have the regression.
@@ -44,7 +50,7 @@ def send_notices(
     sent, fault = 0, None
     for due in notices.due_notices():
         try:
-            sent += _send(notices, reading, notifiers, links, due)
+            sent += _send(notices, reading, builds, notifiers, links, due)
         except Transient as error:
             fault = error
         except Exception:  # noqa: BLE001 - one that cannot be sent keeps no other from its recipient
@@ -58,6 +64,7 @@ def send_notices(
 def _send(
     notices: DueNotices,
     reading: RegressionReading,
+    builds: BuildReading,
     notifiers: Mapping[Channel, Notifier],
     links: Links,
     due: DueNotice,
@@ -68,7 +75,7 @@ def _send(
         return False
     has_left = False
     try:
-        due, told = _content(reading, notifier, links, due)
+        due, told = _content(reading, builds, notifier, links, due)
         begin = partial(notices.begin_notice, due.id)
         has_left = notifier.send(due, told, begin)
         if has_left:
@@ -89,7 +96,7 @@ def _send(
 
 
 def _content(
-    reading: RegressionReading, notifier: Notifier, links: Links, due: DueNotice
+    reading: RegressionReading, builds: BuildReading, notifier: Notifier, links: Links, due: DueNotice
 ) -> tuple[DueNotice, Told]:
     """Return a notice with what it tells now; raises NotFound with the reason why nobody needs it."""
     if due.week is not None:
@@ -101,7 +108,8 @@ def _content(
     detail = reading.regression(due.regression_id)
     if _is_over(detail):
         raise NotFound(NOBODY_NEEDS_IT)
-    return due, as_told(detail.regression, links)
+    _, why = find_explanation(builds, detail.regression.worst) or (0, None)
+    return due, as_told(detail.regression, links, why)
 
 
 def _digest(reading: RegressionReading, links: Links, due: DueNotice, week: date) -> Digest:

@@ -61,6 +61,19 @@ class TestDueNotices:
         tell(site, ANN, revision="3" * 40)
         assert due(site).recipient == ANN, "that is another one"
 
+    def test_a_notice_waits_while_a_machine_explains_its_result_but_not_for_ever(
+        self, site: StoreSite
+    ) -> None:
+        tell(site, ANN)
+        with site.store.transaction() as tx:
+            [build] = tx.builds.of_run(due(site).run_id or 0)
+        site.hold_ended(build.id)
+        assert site.notices.due_notices() == []
+        tell(site, CHAT, revision="3" * 40)
+        assert due(site).recipient == CHAT, "of another build"
+        site.wait(31)
+        assert [each.recipient for each in site.notices.due_notices()] == [ANN, CHAT]
+
     def test_only_one_sender_begins(self, site: StoreSite) -> None:
         tell(site, ANN)
         found = due(site)

@@ -267,8 +267,13 @@ class MemoryNotices(InMemory, DueNotices):
             (each.next_at, each.id, self._due(about, recipient, each))
             for (about, recipient), each in self._m.notices.items()
             if each.state is NoticeState.WAITING and each.next_at <= self._m.clock
+            if not (isinstance(about, int) and self._is_being_explained(about))
         ]
         return [due for *_, due in sorted(found, key=lambda each: each[:2])]
+
+    def _is_being_explained(self, regression_id: int) -> bool:
+        results = self._m.regressions[regression_id - 1].results
+        return any(self._m.is_held(each.build_id) for each, _ in results)
 
     def begin_notice(self, notice_id: int) -> bool:
         return self._change(notice_id, {NoticeState.WAITING}, state=NoticeState.SENDING)

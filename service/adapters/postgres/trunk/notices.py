@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SENDING: Final = 600  # seconds: far beyond each sender's own limits
 _LONGEST_NOTE: Final = 500
+# A machine that explains a reported build keeps its lease, five minutes at most.
 _DUE: Final = text("""
 SELECT n.id, n.regression_id, g.run_id, n.week, n.channel, n.address, n.attempts,
        coalesce(r.instance, n.instance) AS instance, coalesce(r.project, n.project) AS project,
@@ -32,7 +33,10 @@ SELECT n.id, n.regression_id, g.run_id, n.week, n.channel, n.address, n.attempts
 FROM notice AS n
 LEFT JOIN regression AS g ON g.id = n.regression_id LEFT JOIN run AS r ON r.id = g.run_id
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
-WHERE n.state = 'waiting' AND n.next_at <= now()
+WHERE n.state = 'waiting' AND n.next_at <= now() AND NOT EXISTS (
+    SELECT FROM regressed_result AS x JOIN lease AS l ON l.build_id = x.build_id
+    WHERE x.regression_id = g.id AND l.expires_at > clock_timestamp()
+)
 ORDER BY n.next_at, n.id LIMIT 100
 """)
 _NOW: Final = text("SELECT now()")

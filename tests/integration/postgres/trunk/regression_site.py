@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from service.adapters.access.recent_answers import RecentAnswers
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.domain.access.caller import Role
@@ -15,6 +16,7 @@ from service.domain.review.change import Account
 from service.domain.runs.states import RunState
 from service.domain.values.identity import RunKind
 from service.domain.values.search import Words
+from service.domain.verdict.explanation.explanation import pack
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.access import Author
 from service.steps.access.override_rights import OverrideRights
@@ -22,8 +24,9 @@ from service.steps.runs.record_regression import record_regression
 from service.web.trunk.regressions import PageRegressions
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
+from tests.support.reading.explained import EXPLAINED
 from tests.support.store_samples import NOON, post_submit_run, start
-from tests.support.trunk import check, longer, measured, merge
+from tests.support.trunk import SLOWER, check, key, longer, measured, merge
 from tests.support.web import build_regressions, call
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from service.domain.trunk.regression import RegressionState
     from service.domain.values.identity import SeriesKey
+    from service.ports.trunk import NarrowedRange, RegressedResult
     from tests.support.postgres import Database
     from tests.support.trunk import Row
 
@@ -108,10 +112,19 @@ class Site:
             link = tx.runs.add(replace(new, previous_id=anchor, requested_by="Benchgate"))
             assert link is not None
             tx.runs.start(link, tree="t", parent=base, parent_tree="q", label="Verified")
+            measured(tx, link, {key("BM_a"): SLOWER})
             tx.runs.end(link, RunState.FINISHED)
             series = self.reading.regression(1).regression.worst.series_id
             tx.regressions.narrow(1, series, link, last - first)
         return link
+
+    def explain(self, of: RegressedResult | NarrowedRange) -> None:
+        """Let the machine of a result's build explain it, after another benchmark."""
+        found = replace(EXPLAINED, suite=of.suite, benchmark=of.benchmark)
+        build = PostgresReading(self.database.owner).build(of.job, of.number).build.id
+        insert = "INSERT INTO explanation (build_id, packed) VALUES (:build, :packed)"
+        packed = pack([replace(found, benchmark="BM_other"), found])
+        self.database.change(insert, build=build, packed=packed)
 
     def compare_again(self, run: int, rows: Mapping[SeriesKey, Row], ratio: float) -> None:
         """Compare the commits of a run again, with relinked programs."""

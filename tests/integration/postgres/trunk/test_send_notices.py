@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.trunk.notices import PostgresNotices
 from service.adapters.postgres.trunk.shown_regressions import PostgresRegressionReading
 from service.adapters.trunk.chat import Chats
@@ -61,7 +62,8 @@ def site(database: Database) -> Site:
 
 
 def send(site: Site, notifiers: Mapping[Channel, Notifier]) -> int:
-    return send_notices(PostgresNotices(site.database.owner), site.reading, notifiers, LINKS)
+    builds = PostgresReading(site.database.owner)
+    return send_notices(PostgresNotices(site.database.owner), site.reading, builds, notifiers, LINKS)
 
 
 def states(site: Site) -> list[tuple[str, str, str]]:
@@ -92,6 +94,17 @@ def test_each_owner_and_the_chat_get_one_notice(
         "Notices: chat of kv_engine sent, e-mail to ann@example.com sent, e-mail to team@example.com sent."
         in (re.sub(r"</?bdi>", "", site.read("/regressions/1")))
     )
+
+
+def test_a_notice_says_why_if_its_worst_result_is_explained(site: Site, room: tuple[ChatRoom, str]) -> None:
+    run = site.merge({key("BM_a"): UNDECIDED, key("BM_b"): SLOWER}, {})
+    site.measure_longer(run, {key("BM_a"): SLOWER})
+    site.explain(site.reading.regression(1).regression.worst)
+    send(site, {Channel.CHAT: Chats({"kv_engine": room[1]}), Channel.CHANGE: Comments(site.store)})
+    why = "mostly kv::crc32c, +6.2 of +8.2 points [+5.5, +6.9]: "
+    assert f"\nwhy: `{why}" in room[0].texts[0]
+    message = site.database.value("SELECT payload ->> 'message' FROM outbox WHERE kind = 'review'")
+    assert f"\n\nWhy: {why}" in message
 
 
 def test_a_slow_down_that_is_found_later_makes_a_comment_on_the_change(site: Site) -> None:
@@ -166,7 +179,8 @@ def kill_sender(site: Site, box: Inbox, moment: str, url: str) -> None:
     if child == 0:  # waits until the server kills it
         engine = make_engine(site.database.owner.url.render_as_string(hide_password=False))
         notifiers = {Channel.MAIL: MailServer(url, "benchgate@example.com")}
-        send_notices(PostgresNotices(engine), PostgresRegressionReading(engine), notifiers, LINKS)
+        reading = PostgresRegressionReading(engine), PostgresReading(engine)
+        send_notices(PostgresNotices(engine), *reading, notifiers, LINKS)
         os._exit(0)
     setattr(box, moment, lambda: os.kill(child, signal.SIGKILL))
     _, status = os.waitpid(child, 0)
