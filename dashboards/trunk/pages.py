@@ -11,18 +11,17 @@ from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the an
 from dashboards.rendering import NO_URLS, Pages
 from dashboards.trunk.exports import add_exports, list_named
 from service.domain.trunk.regression import RegressionList
-from service.domain.values.errors import NotFound, Transient
 from service.domain.values.search import parse_words
 from service.domain.wording.regressions import SAID
 from service.ports.trunk import LEDGER_DAYS
+from service.steps.trunk.find_explanation import find_explanation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.review.links import Links
-    from service.domain.verdict.explanation.explanation import Explanation
     from service.ports.reading import BuildReading
-    from service.ports.trunk import RegressedResult, RegressionReading
+    from service.ports.trunk import RegressionReading
     from service.steps.runs.check_health import HealthCheck
 
     FormOf = Callable[[Request, int | None], object]
@@ -84,7 +83,8 @@ def create_regressions(
     def regression(
         request: Request, regression_id: Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
     ) -> HTMLResponse:
-        detail = reading_of(request).regression(regression_id)
+        detail, builds = reading_of(request).regression(regression_id), builds_of(request)
+        part = detail.narrowed
         return pages.render(
             request,
             "regression.html",
@@ -94,22 +94,13 @@ def create_regressions(
             title=TITLES[detail.regression.list],
             said=SAID,
             is_regained=detail.is_made_up,
-            why=_explained(builds_of(request), detail.regression.worst),
+            why=find_explanation(builds, detail.regression.worst),
+            part=part,
+            why_part=find_explanation(builds, part) if part and part.job else None,
             form=form_of(request, regression_id),
         )
 
     return router
-
-
-def _explained(reading: BuildReading, worst: RegressedResult) -> tuple[int, Explanation] | None:
-    """Return the explanation of a result with its place in the build, if the caller sees the build."""
-    try:
-        build = reading.build(worst.job, worst.number).build
-    except (NotFound, Transient):  # as while a review server is silent; the rest of the page is there
-        return None
-    named = worst.suite, worst.benchmark
-    items = enumerate(reading.explanations(build.id).items, 1)
-    return next(((place, each) for place, each in items if (each.suite, each.benchmark) == named), None)
 
 
 def _list_of(

@@ -338,10 +338,13 @@ class NarrowedRange:
     Its ``commits`` come after ``parent`` up to ``revision``.
     """
 
+    suite: str
     benchmark: str
     commits: int
     parent: str
     revision: str
+    job: str = field(metadata={"description": "whose build compared them directly; empty: nobody can tell"})
+    number: int = field(metadata={"description": "of that build; 0: none"})
     is_confirmed: bool = field(metadata={"description": "relinked programs have most of it, too"})
 
 

@@ -136,8 +136,9 @@ SELECT channel, address, state FROM notice WHERE regression_id = :regression_id 
 """)
 # Relinked programs confirm it if they have most of the slow-down, too.
 _NARROWED: Final = text(f"""
-SELECT s.benchmark, g.narrowed_commits AS commits, coalesce(link.parent, '') AS parent,
-       coalesce(link.revision, '') AS revision, EXISTS (
+SELECT s.suite, s.benchmark, g.narrowed_commits AS commits, coalesce(link.parent, '') AS parent,
+       coalesce(link.revision, '') AS revision, coalesce(direct.job, '') AS job,
+       coalesce(direct.number, 0) AS number, EXISTS (
            SELECT FROM run AS again JOIN run_build AS rb ON rb.run_id = again.id
            JOIN build AS b ON b.id = rb.build_id
            JOIN LATERAL (
@@ -150,6 +151,10 @@ SELECT s.benchmark, g.narrowed_commits AS commits, coalesce(link.parent, '') AS 
 FROM regression AS g JOIN series AS s ON s.id = g.narrowed_series_id
 JOIN regressed_result AS x ON x.regression_id = g.id AND x.series_id = s.id
 LEFT JOIN run AS link ON link.id = g.narrowed_run_id
+LEFT JOIN LATERAL (
+    SELECT b.job, b.number FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
+    WHERE rb.run_id = link.id AND b.job = s.job
+) AS direct ON true
 WHERE g.id = :regression_id
 """)  # noqa: S608 - put together from constants
 _CHOSEN: Final = text(f"""

@@ -19,11 +19,9 @@ from service.domain.trunk.notice import Channel, NoticeState
 from service.domain.trunk.regression import GateSaid, RegressionList, RegressionState, Weight
 from service.domain.values.errors import NotFound
 from service.domain.values.search import parse_words
-from service.domain.verdict.explanation.explanation import pack
 from service.ports.trunk import Judges, LedgerRow, NarrowedRange, RegressionChange
 from tests.contract.reading.seen_by import Person
 from tests.integration.postgres.trunk.regression_site import AL, ANY, FASTER, SAME, UNDECIDED, Site
-from tests.support.reading.explained import DISASSEMBLED
 from tests.support.store_samples import NOON
 from tests.support.trunk import SLOWER, WITHHELD, key
 from tests.support.web import build_regressions, call
@@ -158,6 +156,7 @@ class TestReading:
         assert (before.regression.is_range, before.narrowed) == (True, None)
         told = site.database.value("SELECT count(*) FROM notice")
         link = site.narrow(before.regression.run_id, 1, 2)
+        direct = site.database.value("SELECT max(number) FROM build")
         page = site.read("/regressions/1")
         assert "These commits together made" in page
         assert "most of its slow-down came with" in page
@@ -167,7 +166,10 @@ class TestReading:
         site.compare_again(link, {key("BM_a"): row}, ratio)
         found = site.reading.regression(1)
         assert replace(found, narrowed=None) == before
-        assert found.narrowed == NarrowedRange("BM_a", 1, f"{1:040x}", f"{2:040x}", is_confirmed)
+        narrowed = NarrowedRange(
+            "executor", "BM_a", 1, f"{1:040x}", f"{2:040x}", "cv-perf", direct, is_confirmed
+        )
+        assert found.narrowed == narrowed
         assert ("Confirmed on relinked programs" in site.read("/regressions/1")) is is_confirmed
         assert site.states().keys() == {1}, "the commit has no regression of its own"
         assert site.database.value("SELECT count(*) FROM notice") == told
@@ -342,16 +344,26 @@ class TestPages:
     def test_a_regression_says_why_if_its_build_is_explained_and_in_sight(self, site: Site) -> None:
         site.merge({key("BM_a"): SLOWER})
         worst, builds = site.reading.regression(1).regression.worst, PostgresReading(site.database.owner)
-        found = replace(DISASSEMBLED, suite=worst.suite, benchmark="BM_a")
-        packed = pack([replace(found, benchmark="BM_b"), found])
-        build = builds.build(worst.job, worst.number).build.id
-        insert = "INSERT INTO explanation (build_id, packed) VALUES (:build, :packed)"
-        site.database.change(insert, build=build, packed=packed)
+        site.explain(worst)
         assert "Why:" not in site.read("/regressions/1"), "it sees no builds"
         site.app = build_regressions(site.callers.access(), site.page, builds)
         page = site.read("/regressions/1").replace("<wbr>", "")
         assert "<bdi>Mostly kv::crc32c, +6.2 of +8.2 points" in page
         assert f'<a href="/job/{worst.job}/{worst.number}/why/2">' in page
+
+    def test_a_range_says_why_of_the_commit_that_it_was_narrowed_to(self, site: Site) -> None:
+        for _ in range(3):
+            site.merge({key("BM_a"): SAME})
+        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
+        site.narrow(site.reading.regression(1).regression.run_id, 1, 2)
+        part = site.reading.regression(1).narrowed
+        assert part is not None
+        site.explain(part)
+        site.app = build_regressions(site.callers.access(), site.page, PostgresReading(site.database.owner))
+        page = site.read("/regressions/1").replace("<wbr>", "")
+        _, narrowed = page.split("most of its slow-down came with")
+        assert "<strong>Why:</strong> <bdi>Mostly kv::crc32c, +6.2 of +8.2 points" in narrowed
+        assert f'<a href="/job/{part.job}/{part.number}/why/2">' in narrowed
 
     def test_the_api_has_the_same(self, site: Site) -> None:
         for _ in range(2):
