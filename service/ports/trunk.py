@@ -197,8 +197,8 @@ class DueNotices(Protocol):
     def due_notices(self) -> Sequence[DueNotice]:
         """Return the notices that are due, oldest first, some hundred at most.
 
-        One waits for a machine that still explains a result of its regression, for minutes at most. A notice
-        that has been in sending for minutes has failed: its sender died.
+        One waits, some minutes at most, while a machine explains a result of its regression. One that has
+        been in sending for minutes has failed: its sender died.
         """
 
     def begin_notice(self, notice_id: int) -> bool:
@@ -409,10 +409,7 @@ class WeekReport:
 
 @dataclass(frozen=True, slots=True)
 class ToldIn:
-    """The regressions of a project except those of private changes; ``address`` had a notice of each.
-
-    Without an address, nobody need have one.
-    """
+    """Regressions of a project, not of private changes; ``address`` had a notice of each, unless empty."""
 
     instance: str
     project: str
@@ -433,8 +430,7 @@ class RegressionReading(Protocol):
     ) -> Sequence[Regression]:
         """Return a page of a list (None: of all), the newest first; ``before`` ends the previous page.
 
-        Each word must occur in the name of project, branch, author, assignee, bug or a benchmark, in the
-        subject or the revision.
+        Each word must occur in the project, branch, author, assignee, bug, subject, revision or a benchmark.
         """
 
     def regression(self, regression_id: int) -> RegressionDetail:

@@ -166,20 +166,25 @@ class TestReading:
         site.compare_again(link, {key("BM_a"): row}, ratio)
         found = site.reading.regression(1)
         assert replace(found, narrowed=None) == before
-        narrowed = NarrowedRange(
-            "executor", "BM_a", 1, f"{1:040x}", f"{2:040x}", "cv-perf", direct, is_confirmed
-        )
-        assert found.narrowed == narrowed
+        commits = 1, f"{1:040x}", f"{2:040x}"
+        assert found.narrowed == NarrowedRange("executor", "BM_a", *commits, "cv-perf", direct, is_confirmed)
         assert ("Confirmed on relinked programs" in site.read("/regressions/1")) is is_confirmed
         assert site.states().keys() == {1}, "the commit has no regression of its own"
         assert site.database.value("SELECT count(*) FROM notice") == told
 
-    def test_several_commits_that_are_left_are_named_by_their_ends(self, site: Site) -> None:
+    def test_several_commits_that_are_left_are_named_and_explained(self, site: Site) -> None:
         for _ in range(4):
             site.merge({key("BM_a"): SAME})
         site.compare_distant(1, 4, {key("BM_a"): SLOWER})
         site.narrow(site.reading.regression(1).regression.run_id, 1, 3)
-        assert "most of its slow-down came with the 2 commits after" in site.read("/regressions/1")
+        part = site.reading.regression(1).narrowed
+        assert part is not None
+        site.explain(part)
+        site.app = build_regressions(site.callers.access(), site.page, PostgresReading(site.database.owner))
+        page = site.read("/regressions/1").replace("<wbr>", "")
+        _, narrowed = page.split("most of its slow-down came with the 2 commits after")
+        assert "<strong>Why:</strong> <bdi>Mostly kv::crc32c, +6.2 of +8.2 points" in narrowed
+        assert f'<a href="/job/{part.job}/{part.number}/why/2">' in narrowed
 
     def test_a_range_that_cannot_be_narrowed_says_so(self, site: Site) -> None:
         for _ in range(3):
@@ -350,20 +355,6 @@ class TestPages:
         page = site.read("/regressions/1").replace("<wbr>", "")
         assert "<bdi>Mostly kv::crc32c, +6.2 of +8.2 points" in page
         assert f'<a href="/job/{worst.job}/{worst.number}/why/2">' in page
-
-    def test_a_range_says_why_of_the_commit_that_it_was_narrowed_to(self, site: Site) -> None:
-        for _ in range(3):
-            site.merge({key("BM_a"): SAME})
-        site.compare_distant(1, 3, {key("BM_a"): SLOWER})
-        site.narrow(site.reading.regression(1).regression.run_id, 1, 2)
-        part = site.reading.regression(1).narrowed
-        assert part is not None
-        site.explain(part)
-        site.app = build_regressions(site.callers.access(), site.page, PostgresReading(site.database.owner))
-        page = site.read("/regressions/1").replace("<wbr>", "")
-        _, narrowed = page.split("most of its slow-down came with")
-        assert "<strong>Why:</strong> <bdi>Mostly kv::crc32c, +6.2 of +8.2 points" in narrowed
-        assert f'<a href="/job/{part.job}/{part.number}/why/2">' in narrowed
 
     def test_the_api_has_the_same(self, site: Site) -> None:
         for _ in range(2):
