@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 class Score(StrEnum):
-    """Judgement of an explanation; it is right if both its function and its kind are."""
+    """Judgement of an explanation; it is right if both its function and its kind are.
+
+    ``LAYOUT`` is for a change without effect of which only the layout is named.
+    """
 
     RIGHT = "right"
     WRONG = "wrong"
     NOT_EXPLAINED = "not explained"
+    LAYOUT = "layout"
 
 
 class Said(NamedTuple):
@@ -30,9 +34,9 @@ class Said(NamedTuple):
 
 
 def score(cause: Cause, said: Said) -> Score:
-    """Score one explanation; a change without effect is right if nothing or only the layout is named."""
+    """Score one explanation; of a change without effect, nothing may be named."""
     if not cause.first:
-        return Score.RIGHT if said.kind in {"", Kind.LAYOUT} else Score.WRONG
+        return {"": Score.RIGHT, Kind.LAYOUT: Score.LAYOUT}.get(said.kind, Score.WRONG)
     if not said.kind:
         return Score.NOT_EXPLAINED
     is_right = is_named(said.function, cause.first) and said.kind in cause.kinds
@@ -52,6 +56,7 @@ def shares(scored: Sequence[tuple[Cause, Score]]) -> str:
     """Format how many planted causes are right, wrong and not explained, and what the harmless ones are."""
     planted = [score for cause, score in scored if cause.first]
     harmless = [score for cause, score in scored if not cause.first]
-    parts = [f"{planted.count(each)} of {len(planted)} {each}" for each in Score]
-    named = harmless.count(Score.WRONG)
-    return f"{', '.join(parts)}; {named} of {len(harmless)} changes without effect named something"
+    shown = (Score.RIGHT, Score.WRONG, Score.NOT_EXPLAINED)
+    parts = [f"{planted.count(each)} of {len(planted)} {each}" for each in shown]
+    named = f"{harmless.count(Score.WRONG)} of {len(harmless)} changes without effect named something"
+    return f"{', '.join(parts)}; {named}, {harmless.count(Score.LAYOUT)} only the layout"

@@ -60,7 +60,8 @@ def command(
 
     Builds both commits, and measures only this benchmark, as `benchgate gate` does; B may be WORKTREE. Then
     launches it under Valgrind, whether it is slower, faster or the same, and says what grew: system calls,
-    allocations, locks, cache misses, branch misses or instructions.
+    allocations, locks, cache misses, branch misses, instructions and others. If it is slower, gperftools'
+    profiler samples how long it waits, and which functions hold the slow-down.
 
     Exit code 0: it was measured, and counted or sampled, whatever the verdict; 2: wrong usage, or the name
     chooses no benchmark or several; 3: it could not be measured, or neither counted nor sampled; 130:

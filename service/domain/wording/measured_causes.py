@@ -187,12 +187,17 @@ def _most(chosen: Sequence[Comparison], word: str) -> str:
     return f"{len(chosen)} {word}, most in {plain(first.row.benchmark)}{size}"
 
 
+def about_instructions(benchmark: str) -> str:
+    """Begin the line that says where the instructions of a slower benchmark grew."""
+    return f"{plain(benchmark)}: instructions "
+
+
 def _explanation(found: Explained) -> str:
     """Say where the instructions of a slower benchmark grew, or that they did not; never as time."""
-    of = f"{plain(found.benchmark)}: instructions"
+    of = about_instructions(found.benchmark)
     if abs(found.total) <= AGREEMENT:
         return (
-            f"{of} are the same ({signed_percent(1 + found.total)}): "
+            f"{of}are the same ({signed_percent(1 + found.total)}): "
             "no more instructions; memory, branches, costlier instructions, the kernel, waiting or code "
             "placement may be the cause"
         )
@@ -201,10 +206,10 @@ def _explanation(found: Explained) -> str:
     size, functions, rest = signed_percent(1 + found.total), found.growth.functions, found.growth.rest
     is_whole = abs(rest) <= _NEGLIGIBLE * found.total
     if is_whole and len(functions) == 1:
-        return f"{of} {size}, {'nearly all' if abs(rest) > _ZERO else 'all'} in {_function(functions[0])}"
+        return f"{of}{size}, {'nearly all' if abs(rest) > _ZERO else 'all'} in {_function(functions[0])}"
     parts = [f"{signed_percent(1 + each.share)} in {_function(each)}" for each in functions]
     elsewhere = [] if is_whole else [f"{signed_percent(1 + rest)} elsewhere"]
-    return f"{of} {size}: {'; '.join((*parts, *elsewhere))}"
+    return f"{of}{size}: {'; '.join((*parts, *elsewhere))}"
 
 
 def _function(found: Grown) -> str:

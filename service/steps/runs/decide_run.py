@@ -21,6 +21,7 @@ from service.domain.verdict.explanation.explanation import unpack
 from service.domain.wording.explanations import causes_on_lines, causes_told
 from service.domain.wording.failures import also_on_parent, partly_known
 from service.domain.wording.known_failures import closed_bugs, may_be_known
+from service.domain.wording.measured_causes import about_instructions
 from service.domain.wording.message import (
     BuildReport,
     Header,
@@ -123,6 +124,7 @@ class Explained(NamedTuple):
 
     lines: tuple[str, ...]
     findings: tuple[Finding, ...]
+    benchmarks: tuple[str, ...] = ()
 
 
 def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[int, Explained]:
@@ -140,7 +142,7 @@ def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[in
             _LOG.warning("explanation.unreadable", id=build, error=repr(error))
             continue
         if lines:
-            found[build] = Explained(lines, comments)
+            found[build] = Explained(lines, comments, tuple(each.benchmark for each in counting))
     return found
 
 
@@ -311,14 +313,17 @@ def _causes(
 ) -> tuple[str, ...]:
     """Return the lines about a build; the ``first`` ones say why a part of it still counts.
 
-    ``why`` has those of its slower benchmarks.
+    ``why`` has those of its slower benchmarks, which replace those that only count instructions.
     """
     build, waiver = judged
     if waiver is not None:
         return build.causes
     counts = (line for lines in first for line in lines.get(build.id, ()))
-    new = (line for line in (why[build.id].lines if build.id in why else ()) if line not in build.causes)
-    return (*counts, *build.causes, *new, *also_on_parent(parents.get(build.id, ())))
+    told = why.get(build.id, Explained((), ()))
+    old = tuple(map(about_instructions, told.benchmarks))
+    causes = [line for line in build.causes if not line.startswith(old)]
+    new = (line for line in told.lines if line not in causes)
+    return (*counts, *causes, *new, *also_on_parent(parents.get(build.id, ())))
 
 
 def _report(

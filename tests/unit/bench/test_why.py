@@ -37,7 +37,7 @@ def test_an_explanation_is_right_if_function_and_kind_are(function: str, kind: s
 def test_a_change_without_effect_must_name_nothing() -> None:
     assert score(HARMLESS, Said()) is Score.RIGHT
     assert score(HARMLESS, Said("lib::push(unsigned long)", "locks")) is Score.WRONG
-    assert score(HARMLESS, Said("", "layout only")) is Score.RIGHT
+    assert score(HARMLESS, Said("", "layout only")) is Score.LAYOUT
 
 
 def test_a_cause_without_a_function_is_right_if_none_is_named() -> None:
@@ -54,9 +54,15 @@ def test_equal_files_stay_as_they_are_for_the_build(tmp_path: Path) -> None:
 
 
 def test_changes_without_effect_are_counted_apart() -> None:
-    scored = [(LOCKED, Score.RIGHT), (LOCKED, Score.NOT_EXPLAINED), (HARMLESS, Score.WRONG)]
+    scored = [
+        (LOCKED, Score.RIGHT),
+        (LOCKED, Score.NOT_EXPLAINED),
+        (HARMLESS, Score.WRONG),
+        (HARMLESS, Score.LAYOUT),
+    ]
     assert shares(scored) == (
-        "1 of 2 right, 0 of 2 wrong, 1 of 2 not explained; 1 of 1 changes without effect named something"
+        "1 of 2 right, 0 of 2 wrong, 1 of 2 not explained; "
+        "1 of 2 changes without effect named something, 1 only the layout"
     )
 
 

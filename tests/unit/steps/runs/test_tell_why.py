@@ -91,6 +91,14 @@ def test_a_decision_that_is_made_again_says_it_too(farm: Farm) -> None:
     assert farm.tell_why() == []
 
 
+def test_an_explanation_replaces_the_line_that_only_counts_instructions(farm: Farm) -> None:
+    counted = tuple(f"{name}: instructions +300 %: all in work" for name in ("BM_a", "BM_b"))
+    with farm.service.store.transaction() as tx:
+        builds = [replace(each, causes=(*each.causes, *counted)) for each in tx.builds.of_run(1)]
+        decide_run(tx, tx.runs.lock(1), builds, LINKS)
+    assert [line in message(farm) for line in (LINE, *counted)] == [True, False, True]
+
+
 def test_an_overridden_build_is_not_explained(farm: Farm) -> None:
     touch(farm)
     decide_first(farm)
