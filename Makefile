@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo compose-up compose-test gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-prune bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-why bench-flame bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
+.PHONY: install help demo compose-up compose-test gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-prune bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-why bench-debug-info bench-flame bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -129,6 +129,9 @@ bench-power: .venv/dev.stamp ## simulate power against machine time and false al
 
 bench-why: .venv/dev.stamp ## explain planted causes of slow-downs, and print how many explanations are right (ARGS="--seen": those to tune on)
 	@$(BIN)/python -m bench.why $(ARGS)
+
+bench-debug-info: .venv/dev.stamp ## measure what -g1 and frame pointers cost the benchmarks of bench-why: size, instructions and time
+	@$(BIN)/python -m bench.why.debug_info
 
 bench-flame: .venv/dev.stamp ## measure the weight of a flame graph's page with 10,000 random stacks, and the time to draw it
 	@$(BIN)/python -m bench.flame

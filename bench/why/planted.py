@@ -69,10 +69,11 @@ def make_repository(tree: Path, cause: Cause) -> None:
         subprocess.run([*git, "commit", "-q", "-m", what.name if what else "library"], check=True)
 
 
-def build(tree: Path) -> Path:
-    """Build a tree, and return the program."""
+def build(tree: Path, flags: str = "") -> Path:
+    """Build a tree, perhaps with other flags than those of CMakeLists.txt, and return the program."""
+    chosen = f"-DCMAKE_CXX_FLAGS={flags}" if flags else "-DCMAKE_BUILD_TYPE=RelWithDebInfo"
     for argv in (["-S", tree, "-B", tree / "build"], ["--build", tree / "build", "-j2"]):
-        settings = ["-DCMAKE_BUILD_TYPE=RelWithDebInfo"] if argv[0] == "-S" else []
+        settings = [chosen] if argv[0] == "-S" else []
         subprocess.run(["cmake", *map(str, argv), *settings], check=True, stdout=subprocess.DEVNULL)
     return tree / "build" / "why"
 
