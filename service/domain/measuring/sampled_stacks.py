@@ -5,6 +5,7 @@ A patch's process writes the profile, and binutils name functions by the patch's
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -43,8 +44,15 @@ _MAPPING: Final = re.compile(
     rb"([0-9a-f]{1,16})-([0-9a-f]{1,16}) [r-][w-]x[ps] ([0-9a-f]{1,16}) [0-9a-f:]{1,16} [0-9]+ +(/[ -~]+)"
 )
 _NAMED: Final = re.compile(rb"([0-9]{1,16}) (.+)")
-# Google Benchmark calls such a function, which has the timed loop; no other takes the state.
-_LOOP: Final = re.compile(rb"\(benchmark::State&[,)]")
+_WAITS: Final = 0.05  # of the samples of a loop whose CPU time is not known
+# Google Benchmark calls such a function, which has the timed loop; no other takes the state. So does that of
+# nanobench have it, for each type of code that it runs.
+_LOOP: Final = re.compile(rb"\(benchmark::State&[,)]|ankerl::nanobench::Bench::run(?:Impl)?<")
+# Catch2's, for each BENCHMARK of a test case. The code of a BENCHMARK_ADVANCED takes another type: it also
+# has what is not timed.
+_CATCH2_LOOP: Final = re.compile(
+    rb"Benchmark::Detail::BenchmarkFunction::model<(.{1,500})::\{lambda\(int\)#([0-9]{1,6})\}>::call\("
+)
 
 SAMPLED: Final = "sampled"  # file of a launch: see :func:`profile_of`
 NAMES: Final = "names"
@@ -90,11 +98,19 @@ class Function(NamedTuple):
     is_library: bool = False
 
 
+class Place(NamedTuple):
+    """Number of a benchmark's timed loop among those that the program ran, in the order of its sources."""
+
+    number: int = 0
+    loops: int = 1
+
+
 class Profile(NamedTuple):
     """Samples of a launch by stack, from the outermost frame, and what its timed repetitions took.
 
     ``time`` is seconds per iteration by the benchmark's own clock, ``timed`` the elapsed seconds of all
-    iterations of the last trials; ``real`` and ``cpu`` are seconds of a thread per iteration.
+    iterations of the last trials, infinite if the loop took samples outside of them and CPU time is unknown;
+    ``real`` and ``cpu`` are seconds of a thread per iteration.
     """
 
     stacks: Mapping[tuple[Frame, ...], int]
@@ -103,6 +119,7 @@ class Profile(NamedTuple):
     real: float = 0.0
     cpu: float = 0.0
     threads: int = 1
+    place: Place = Place()
 
 
 class Sampled(NamedTuple):
@@ -134,17 +151,23 @@ def profile_of(output: bytes, benchmark: str) -> Profile:
     Raises:
         BadResults: the file is damaged or too large, or the benchmark was not measured.
     """
-    length, _, rest = output.partition(b"\n")
-    if not _SIZE.fullmatch(length.strip()):
-        raise BadResults("the launch left no profile")
-    run = read_run(rest[: int(length)], source=SAMPLED, limits=ReadLimits(rows=_MOST_ROWS))
+    results, profile = results_and_profile(output)
+    run = read_run(results, source=SAMPLED, limits=ReadLimits(rows=_MOST_ROWS))
     rows = [row for row in run.rows if row.is_measured and row.name == benchmark]
     real, cpu = (sum(row.values[of] * row.iterations for row in rows) for of in ("real_time", "cpu_time"))
     if real <= 0:
         raise BadResults("the benchmark was not measured")
     own = real if own_clock(benchmark) == "real_time" else cpu
-    done, stacks = sum(row.iterations for row in rows), _stacks(rest[int(length) :])
+    done, stacks = sum(row.iterations for row in rows), _stacks(profile)
     return Profile(stacks, own / done, real, real / done, cpu / done, threads_of(benchmark))
+
+
+def results_and_profile(output: bytes) -> tuple[bytes, bytes]:
+    """Divide the file of a launch; raises BadResults if it does not begin with the length of its results."""
+    length, _, rest = output.partition(b"\n")
+    if not _SIZE.fullmatch(length.strip()):
+        raise BadResults("the launch left no profile")
+    return rest[: int(length)], rest[int(length) :]
 
 
 def _stacks(profile: bytes) -> Counter[tuple[Frame, ...]]:
@@ -230,10 +253,28 @@ def named(profiles: Sequence[Profile], output: bytes, timed: Collection[str] = (
             names[Frame(path, int(each[1]))] = each[2]
     frames = {frame for profile in profiles for stack in profile.stacks for frame in stack}
     functions = {frame: _function(frame, names.get(frame, b"")) for frame in frames}
-    loops = {frame for frame, name in names.items() if _LOOP.search(name)}
+    loops = _loops(names, {each.place for each in profiles})
     own = {frame for frame in names if frame in functions and not functions[frame].is_library}
     set_up = {frame for frame in own if functions[frame].name not in timed} if timed else frozenset[Frame]()
     return tuple(_sampled(each, functions, loops, own, set_up) for each in profiles)
+
+
+def _loops(names: Mapping[Frame, bytes], places: AbstractSet[Place]) -> AbstractSet[Frame]:
+    """Choose the frames with the timed loop; of Catch2, the benchmark's if all loops are of one test case.
+
+    A test case runs its benchmarks in the order of its sources, in which compilers number their code. One
+    that runs some repeatedly, or that has one of another form, has other numbers of loops and results.
+    """
+    numbered = defaultdict[tuple[bytes, int], set[Frame]](set)
+    for frame, name in names.items():
+        if each := _CATCH2_LOOP.search(name[:LINE_BYTES]):
+            numbered[each[1], int(each[2])].add(frame)
+    if not numbered:
+        return {frame for frame, name in names.items() if _LOOP.search(name)}
+    place, *others = places
+    if others or len(numbered) != place.loops or len({case for case, _ in numbered}) > 1:
+        raise BadResults("the timed loops are not those of the benchmarks that ran")
+    return numbered[sorted(numbered)[place.number]]
 
 
 def _sampled(
@@ -248,6 +289,8 @@ def _sampled(
         begin = next((k for k, frame in enumerate(stack) if frame in loops), None)
         inside = stack[begin + 1 :] if begin is not None else ()
         if begin is None and len(stack) >= _CUT and any(frame in own for frame in stack):
+            if profile.place.loops > 1:
+                raise BadResults("stacks are too deep to tell the timed loop")
             begin = 0
         if begin is not None:
             taken += count
@@ -258,6 +301,8 @@ def _sampled(
     # Trials with fewer iterations precede the last one, and take less time than it.
     if found.total() > 2 * profile.timed * FREQUENCY:
         raise BadResults("the benchmark spends more time outside of its timed loop than in it")
+    if math.isinf(profile.timed) and share_of_waits(found) > _WAITS:
+        raise BadResults("the benchmark waits, and its CPU time is not known")
     # Google Benchmark divides elapsed time by the iterations of all threads, and so CPU time by one of them.
     idle = max(1 - profile.cpu / profile.real / profile.threads, 0.0) if profile.real else 0.0
     # What was left out as set-up was sampled: it did not sleep.

@@ -31,7 +31,7 @@ from service.domain.measuring.listing import Listing
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
 from service.domain.measuring.renaming import under_new_names
 from service.domain.measuring.repetitions import SHORT, Rehearsed, Repetitions, repetitions_of
-from service.domain.measuring.sampled_stacks import NAMES, NAMING, named, naming_arguments, profile_of
+from service.domain.measuring.sampled_stacks import NAMES, NAMING, named, naming_arguments
 from service.domain.project.benchmark import ALL_CPUS
 from service.domain.values.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.values.identity import Side
@@ -256,9 +256,9 @@ class Launcher:
         limited = replace(suite, timeout=min(suite.timeout, seconds))
         (own,) = self._own_names(suite, side, (benchmark,))
         pad = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
-        invocation = replace(format_of(suite).sample(limited, own), env=pad)
-        cpus = cpus_for(self.session.host, suite, (benchmark,))
-        return profile_of(self._run(limited, side, invocation, cpus, has_priority=True).file, own)
+        of, cpus = format_of(suite), cpus_for(self.session.host, suite, (benchmark,))
+        invocation = replace(of.sample(limited, own), env=pad)
+        return of.profile(self._run(limited, side, invocation, cpus, has_priority=True), own)
 
     def name(
         self,

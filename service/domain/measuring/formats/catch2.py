@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.formats.foreign import (
     LARGEST,
     ForeignBenchmark,
     Repetition,
+    Sampler,
     WholeProgram,
     name_of,
     with_own_names,
 )
-from service.domain.measuring.formats.program import OUT, RESULT, ForeignProgram
+from service.domain.measuring.formats.program import (
+    HAS_PROFILER,
+    JOINED,
+    OUT,
+    PROFILED,
+    RESULT,
+    ForeignProgram,
+    NotMeasured,
+    start,
+)
 from service.domain.measuring.formats.row import WHOLE_BELOW, is_finite
+from service.domain.measuring.sampled_stacks import Place
 from service.domain.values.errors import BadResults, bad_line
 from service.domain.values.text import brief, plain
 from service.domain.values.xml import XmlParser
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.measuring.formats.program import Invocation
+    from service.domain.project.benchmark import Suite
 
 _ROOTS: Final = ("Catch2TestRun", "Catch")  # of versions 3 and 2
 _NAMED: Final = frozenset({"TestCase", "Section"})
@@ -99,10 +119,39 @@ _FLAGS: Final = (
     *("--order", "decl"),  # both sides run the benchmarks in the same order
     *("--rng-seed", "1"),  # and with the same random numbers
 )
+_REPORT: Final = f'--reporter xml --out "{OUT}/{RESULT}" >/dev/null'
+_SAMPLE: Final = f"""{HAS_PROFILER}
+{PROFILED} "$@" {_REPORT} || exit
+{JOINED}
+"""
+# Measuring takes milliseconds, but warming up runs the timed loop, too, for a time that can be set.
+_WARM_UP: Final = ("--benchmark-warmup-time", "200")  # ms; twice is an error
+_SPECIAL: Final = re.compile(r'([\\,"*~\[\]])')
+
+
+def _sampling(suite: Suite, name: str) -> Invocation:
+    """Run the test cases whose names, and sections, can be the first parts of the benchmark's name."""
+    *parts, _ = name.split("/")
+    if not parts:
+        raise NotMeasured(f"no test case is known: {name}")
+    cases = accumulate(parts, lambda first, second: f"{first}/{second}")
+    chosen = ",".join('"' + _SPECIAL.sub(r"\\\1", each) + '"' for each in cases)
+    args = re.sub(rf"(^|\0){_WARM_UP[0]}[=\0][^\0]*", "", "\0".join(suite.args))
+    own = replace(suite, args=tuple(filter(None, args.split("\0"))))
+    return start(own, _SAMPLE, (chosen, *_FLAGS, *_WARM_UP))
+
+
+def _in_order(_: bytes, names: Sequence[str], name: str) -> Place:
+    if name not in names:
+        raise BadResults("the benchmark did not run")
+    return Place(names.index(name), len(names))
+
+
 CATCH2: Final = WholeProgram(
     "catch2",
-    f'exec "$@" --reporter xml --out "{OUT}/{RESULT}" >/dev/null',
+    f'exec "$@" {_REPORT}',
     read_catch2,
     flags=lambda suite: (suite.filter or _TAGGED, *_FLAGS),
+    sampler=Sampler(_sampling, _in_order),
     empty=ForeignProgram.NO_BENCHMARK,
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from typing_extensions import override
@@ -12,14 +13,16 @@ from typing_extensions import override
 from service.domain.measuring.formats.program import MAX_LISTED, Listed, NotMeasured, ProgramFormat, start
 from service.domain.measuring.formats.row import ReadLimits
 from service.domain.measuring.pair_record import RESULT_BYTES
+from service.domain.measuring.sampled_stacks import SAMPLED, profile_of, results_and_profile
 from service.domain.values.errors import BadResults
 from service.domain.values.text import brief, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from service.domain.measuring.formats.program import ForeignProgram, Invocation, Output
     from service.domain.measuring.repetitions import Repetitions
+    from service.domain.measuring.sampled_stacks import Place, Profile
     from service.domain.project.benchmark import Suite
 
 LARGEST: Final = 16 << 20  # bytes of a file; ten thousand benchmarks take 6 MB
@@ -114,6 +117,17 @@ def _rows(benchmark: ForeignBenchmark) -> list[dict[str, Any]]:
     ]
 
 
+class Sampler(NamedTuple):
+    """Functions that sample a benchmark of a library.
+
+    ``start`` is :meth:`ProgramFormat.sample`. ``place`` finds the benchmark's loop by the results of such a
+    launch and the names in them; it raises BadResults if that is not sure.
+    """
+
+    start: Callable[[Suite, str], Invocation]
+    place: Callable[[bytes, Sequence[str], str], Place]
+
+
 @dataclass(frozen=True, slots=True)
 class WholeProgram(ProgramFormat):
     """Programs of a library that chooses no benchmark by name: each launch runs and lists them all.
@@ -131,6 +145,7 @@ class WholeProgram(ProgramFormat):
     flags: Callable[[Suite], tuple[str, ...]] = lambda _: ()
     unreadable: ForeignProgram | None = None
     empty: ForeignProgram | None = None
+    sampler: Sampler | None = None
 
     @override
     def listed(self, output: Output, before: Collection[str] = ()) -> Listed:
@@ -146,6 +161,24 @@ class WholeProgram(ProgramFormat):
     @override
     def read(self, output: Output, names: Collection[str]) -> bytes:
         return as_gbench(self._benchmarks(output), frozenset(names))
+
+    @override
+    def sample(self, suite: Suite, name: str) -> Invocation:
+        if not self.sampler:
+            return ProgramFormat.sample(self, suite, name)
+        return replace(self.sampler.start(suite, name), file=SAMPLED)
+
+    @override
+    def profile(self, output: Output, name: str) -> Profile:
+        results, profile = results_and_profile(output.file)
+        found = self.parse(results)
+        fastest = (each._replace(repetitions=tuple(sorted(each.repetitions)[:1])) for each in found)
+        times = as_gbench(fastest, {name})
+        own = profile_of(b"%d\n%b%b" % (len(times), times, profile), name)
+        names = [each.name for each in found]
+        # The loop also runs, and is sampled, while the library finds out how often to iterate.
+        place = self.sampler.place(results, names, name) if self.sampler else own.place
+        return own._replace(timed=math.inf, place=place)
 
     def _benchmarks(self, output: Output) -> tuple[ForeignBenchmark, ...]:
         """Read all benchmarks of a launch, which may fail if one of them did."""

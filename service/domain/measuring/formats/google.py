@@ -10,8 +10,11 @@ from typing_extensions import override
 
 from service.domain.measuring.callgrind import EVENT_OPTIONS, LOGGING, OPTIONS
 from service.domain.measuring.formats.program import (
+    HAS_PROFILER,
+    JOINED,
     MAX_LISTED,
     OUT,
+    PROFILED,
     RESULT,
     Listed,
     NotMeasured,
@@ -22,7 +25,7 @@ from service.domain.measuring.formats.program import (
 from service.domain.measuring.formats.row import ReadLimits
 from service.domain.measuring.launch_order import filter_for
 from service.domain.measuring.repetitions import Repetitions
-from service.domain.measuring.sampled_stacks import FREQUENCY, SAMPLED
+from service.domain.measuring.sampled_stacks import SAMPLED
 from service.domain.values.text import clean
 
 if TYPE_CHECKING:
@@ -40,14 +43,9 @@ _DUMPS: Final = "callgrind.out"
 # A tenth of the last trial's minimum time is longer than Valgrind needs to translate.
 _COUNTED: Final = Repetitions(1, 0.2)
 _SAMPLED: Final = Repetitions(1, 0.5)
-_PROFILER: Final = "libprofiler.so.0"
-# Without the library, the loader prints an error, and starts the program nevertheless. Timers of processor
-# time tick as seldom as the kernel does, those of elapsed time as often as they are asked to.
-_SAMPLE: Final = f"""
-if [ -n "$(LD_PRELOAD={_PROFILER} env true 2>&1)" ]; then echo "{_PROFILER} is missing" >&2; exit 127; fi
-LD_PRELOAD="{_PROFILER} $LD_PRELOAD" CPUPROFILE="{OUT}/profile" CPUPROFILE_REALTIME=1 \
-    CPUPROFILE_FREQUENCY={FREQUENCY} "$@" --benchmark_out="{OUT}/{RESULT}" >/dev/null || exit
-cd "{OUT}" && {{ wc -c <{RESULT}; cat {RESULT} profile; }} >{SAMPLED}
+_SAMPLE: Final = f"""{HAS_PROFILER}
+{PROFILED} "$@" --benchmark_out="{OUT}/{RESULT}" >/dev/null || exit
+{JOINED}
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.formats.document import Damage, decode
@@ -10,17 +11,30 @@ from service.domain.measuring.formats.foreign import (
     LARGEST,
     ForeignBenchmark,
     Repetition,
+    Sampler,
     WholeProgram,
     name_of,
     with_own_names,
 )
-from service.domain.measuring.formats.program import OUT, RESULT, ForeignProgram
+from service.domain.measuring.formats.program import (
+    HAS_PROFILER,
+    JOINED,
+    OUT,
+    PROFILED,
+    RESULT,
+    ForeignProgram,
+    start,
+)
 from service.domain.measuring.formats.row import WHOLE_BELOW, is_finite
+from service.domain.measuring.sampled_stacks import Place
 from service.domain.values.errors import BadResults
-from service.domain.values.text import plain
+from service.domain.values.text import brief, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from service.domain.measuring.formats.program import Invocation
+    from service.domain.project.benchmark import Suite
 
 _START: Final = re.compile(r'\{\s*+"results"\s*+:\s*+\[')
 # As C++ prints them, for the error of a measurement of 0, such as the instructions of an empty loop.
@@ -177,4 +191,52 @@ def _number(value: object) -> float:
 
 # Appended, so that a program that opens /dev/stdout does not overwrite its own lines.
 _LINE: Final = f'exec "$@" >>"{OUT}/{RESULT}"'
-NANOBENCH: Final = WholeProgram("nanobench", _LINE, read_nanobench, unreadable=ForeignProgram.NO_TABLE)
+# An epoch takes a millisecond, so the library runs one benchmark until it is killed: the times are those of
+# a launch before. The profiler starts and stops by a signal. It writes the profile in its handler.
+_ENDLESS: Final = f"""{HAS_PROFILER}
+"$@" >>"{OUT}/{RESULT}" || exit
+for name in %s; do
+    NANOBENCH_ENDLESS=$name CPUPROFILESIGNAL=12 {PROFILED} "$@" >/dev/null 2>"{OUT}/said" &
+    until grep -q "^NANOBENCH_ENDLESS set" "{OUT}/said"; do
+        sleep 0.01
+        kill -0 $! || continue 2
+    done
+    kill -12 $! && sleep 0.5 && kill -12 $! || exit
+    until [ -s "{OUT}/profile.0" ]; do sleep 0.01; done
+    sleep 0.1
+    kill -9 $!
+    mv "{OUT}/profile.0" "{OUT}/profile"
+    printf '\\n%%s' "$name" >>"{OUT}/{RESULT}"
+    {JOINED}
+    exit
+done
+exit 1
+"""
+_NUMBER: Final = re.compile(r" #[0-9]+")
+_SIZE: Final = re.compile(r"[0-9.e+]+")
+
+
+def _endless(suite: Suite, name: str) -> Invocation:
+    """Run a benchmark by the parts of its name that the program can have given it, the longest first."""
+    parts = _NUMBER.sub("", name).split("/")
+    ends = [len(parts)] + [len(parts) - 1] * (len(parts) > 1 and bool(_SIZE.fullmatch(parts[-1])))
+    names = sorted(("/".join(parts[k:end]) for end in ends for k in range(end)), key=len, reverse=True)
+    return start(suite, _ENDLESS % " ".join(map(shlex.quote, names)), ())
+
+
+def _only(results: bytes, names: Sequence[str], name: str) -> Place:
+    """Check that no other benchmark can have the name that the library ran: it takes the first one."""
+    ran = results.rpartition(b"\n")[2].decode("utf-8", "replace")
+    having = [each for each in names if f"/{ran}/" in f"/{_NUMBER.sub('', each)}/"]
+    if having != [name]:
+        raise BadResults(f"{len(having)} benchmarks may have the name {brief(ran)}")
+    return Place()
+
+
+NANOBENCH: Final = WholeProgram(
+    "nanobench",
+    _LINE,
+    read_nanobench,
+    sampler=Sampler(_endless, _only),
+    unreadable=ForeignProgram.NO_TABLE,
+)

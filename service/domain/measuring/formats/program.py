@@ -18,6 +18,7 @@ from service.domain.building.sandbox_command import Limits
 from service.domain.measuring.launch_order import MAX_CHARACTERS, MAX_NAMES, groups_of
 from service.domain.measuring.pair_record import RESULT_BYTES
 from service.domain.measuring.repetitions import SHORT
+from service.domain.measuring.sampled_stacks import FREQUENCY, SAMPLED, profile_of
 from service.domain.values.errors import BadResults
 from service.domain.values.text import plain
 
@@ -27,12 +28,27 @@ if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Completed
     from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.measuring.repetitions import Repetitions
+    from service.domain.measuring.sampled_stacks import Profile
     from service.domain.project.benchmark import Suite
 
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
 RESULT: Final = "result.json"
 # Without a sandbox, BENCHGATE_OUT names the directory that takes the place of /out.
 OUT: Final = "${BENCHGATE_OUT:-/out}"
+
+_PROFILER: Final = "libprofiler.so.0"
+# Without the library, the loader prints an error, and starts the program nevertheless.
+HAS_PROFILER: Final = f"""
+if [ -n "$(LD_PRELOAD={_PROFILER} env true 2>&1)" ]; then echo "{_PROFILER} is missing" >&2; exit 127; fi
+"""
+# Timers of processor time tick as seldom as the kernel does, those of elapsed time as often as they are
+# asked to.
+PROFILED: Final = (
+    f'LD_PRELOAD="{_PROFILER} $LD_PRELOAD" CPUPROFILE="{OUT}/profile" CPUPROFILE_REALTIME=1'
+    f" CPUPROFILE_FREQUENCY={FREQUENCY}"
+)
+JOINED: Final = f'cd "{OUT}" && {{ wc -c <{RESULT}; cat {RESULT} profile; }} >{SAMPLED}'
+"""Shell line that writes the results and the profile of a program into one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +154,10 @@ class ProgramFormat(ABC):
             NotMeasured: in such programs, no function is known to have the timed loop.
         """
         raise NotMeasured(f"{suite.name} cannot be sampled: {name}")
+
+    def profile(self, output: Output, name: str) -> Profile:
+        """Read what :meth:`sample` left of the benchmark; raises BadResults if that is damaged."""
+        return profile_of(output.file, name)
 
 
 def start(suite: Suite, line: str, flags: Iterable[str], limits: Limits | None = None) -> Invocation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from service.domain.measuring.sampled_stacks import (
     Frame,
     Function,
+    Place,
     Profile,
     Sampled,
     named,
@@ -161,3 +163,60 @@ def test_a_function_that_is_mostly_not_timed_is_refused(seconds: float, *, is_re
             sampled(launch, NAMES)
     else:
         assert sampled(launch, NAMES).time == 1e-6
+
+
+MODEL = "Catch::Benchmark::Detail::BenchmarkFunction::model<TEST_0()::{lambda(%s)#%d}>::call(Catch::Benchmark"
+
+
+def catch2(takes: str, *numbers: int) -> dict[Frame, bytes]:
+    """Name a loop for each of these numbers of code of a test case."""
+    return {Frame(PATH, 10 * k): (MODEL % (takes, k)).encode() for k in numbers} | {WORK: b"work()"}
+
+
+def test_the_loop_of_nanobench_is_its_function_that_runs_the_code() -> None:
+    name = (
+        b"ankerl::nanobench::Bench& ankerl::nanobench::Bench::runImpl<main::{lambda()#1}>(main::{lambda()#1}"
+    )
+    found = sampled(Profile({(LOOP, WORK): 9000, (WORK,): 5}, 1e-6, math.inf), {LOOP: name, WORK: b"work()"})
+    assert [stack[1].name for stack in found.stacks] == ["work"]
+    assert [*found.stacks.values()] == [9000]
+
+
+def test_a_benchmark_of_catch2_has_the_loop_of_its_place() -> None:
+    stacks: dict[tuple[Frame, ...], int] = {(Frame(PATH, 10 * k), WORK): k for k in (2, 9, 10)}
+    launch = Profile(stacks, 1e-6, math.inf, place=Place(1, 3))
+    assert [*sampled(launch, catch2("int", 10, 2, 9)).stacks.values()] == [9]
+
+
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [
+        (catch2("int", 1, 2), Place(0, 3)),  # one is a BENCHMARK_ADVANCED, or in another function
+        (catch2("int", 1, 2), Place(0, 1)),
+        (catch2("Catch::Benchmark::Chronometer", 1), Place()),
+        (
+            {**catch2("int", 1), Frame(PATH, 20): catch2("int", 2)[Frame(PATH, 20)].replace(b"_0", b"_1")},
+            Place(0, 2),
+        ),
+    ],
+    ids=["fewer loops", "more loops", "set-up in the code", "two test cases"],
+)
+def test_loops_of_catch2_that_are_not_those_of_its_results_are_refused(
+    names: dict[Frame, bytes], place: Place
+) -> None:
+    stacks: dict[tuple[Frame, ...], int] = {(frame, WORK): 5 for frame in names}
+    with pytest.raises(BadResults, match="timed loop"):
+        sampled(Profile(stacks, 1e-6, math.inf, place=place), names)
+
+
+def test_a_stack_that_is_too_deep_is_of_none_of_several_benchmarks() -> None:
+    stacks = {(Frame(PATH, 10), WORK): 5, (Frame(PATH, 20),): 5, (WORK,) * 63: 1}
+    with pytest.raises(BadResults, match="too deep"):
+        sampled(Profile(stacks, 1e-6, math.inf, place=Place(0, 2)), catch2("int", 1, 2))
+
+
+def test_a_loop_that_waits_is_refused_if_its_cpu_time_is_not_known() -> None:
+    """A signal ends a sleep, so the samples do not have the time that was measured without them."""
+    names = {**catch2("int", 1), COPY: b"nanosleep"}
+    with pytest.raises(BadResults, match="waits"):
+        sampled(Profile({(Frame(PATH, 10), WORK, COPY): 5}, 1e-6, math.inf), names)

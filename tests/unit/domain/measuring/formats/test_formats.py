@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
+
 import pytest
 
+from service.domain.building.sandbox_command import Completed
 from service.domain.measuring.formats.gtest import GTest
-from service.domain.measuring.formats.program import RESULT, Invocation, NotMeasured
+from service.domain.measuring.formats.program import RESULT, Invocation, NotMeasured, Output
 from service.domain.measuring.formats.suites import LIBRARIES, format_of
 from service.domain.measuring.repetitions import SHORT
+from service.domain.measuring.sampled_stacks import Place
 from service.domain.project.benchmark import Format, Suite
 from service.domain.project.tests import GTestConfiguration
+from service.domain.values.errors import BadResults
+from tests.support.building.sampling import profile_bytes
+
+NANOBENCH = Suite("s", "build/s", format=Format.NANOBENCH)
 
 SUITE = Suite("a", "build/a", args=("data.txt", "-v"))
 GOOGLE = LIBRARIES[Format.GOOGLE]
@@ -86,3 +95,41 @@ def test_a_suite_of_a_kind_has_its_own_format() -> None:
 def test_instructions_are_counted_in_timed_loops_only(program: GTest) -> None:
     with pytest.raises(NotMeasured, match="instructions of a cannot be counted"):
         program.count(SUITE, "x")
+
+
+def test_nanobench_runs_endlessly_by_each_part_of_a_name_that_the_program_may_have_given() -> None:
+    found = format_of(NANOBENCH).sample(NANOBENCH, "it's/sort/10")
+    assert """for name in 'it'"'"'s/sort/10' 'it'"'"'s/sort' sort/10 sort 10; do""" in found.line
+
+
+@pytest.mark.parametrize(
+    ("ran", "others", "is_sure"),
+    [
+        ("insert", [], True),
+        ("map/insert", ["insert"], True),
+        ("insert", ["set/insert"], False),
+        ("insert", ["insert/10"], False),
+        ("map/insert", ["map/insert #2"], False),
+        ("insert", ["inserts", "set/inserts"], True),
+    ],
+)
+def test_a_name_that_another_benchmark_may_have_is_not_sampled(
+    ran: str, others: list[str], *, is_sure: bool
+) -> None:
+    names = ["map/insert", *others]
+    rows = [{"name": name, "measurements": [{"elapsed": 1e-6, "iterations": 9}]} for name in names]
+    results = json.dumps({"results": rows}).encode() + b"\n" + ran.encode()
+    output = Output(Completed(0, 1.0), b"%d\n%b%b" % (len(results), results, profile_bytes([(7, [9])])), b"")
+    with nullcontext() if is_sure else pytest.raises(BadResults, match="may have the name"):
+        profile = format_of(NANOBENCH).profile(output, "map/insert")
+        assert (profile.time, profile.place, sum(profile.stacks.values())) == (1e-6, Place(), 7)
+
+
+def test_catch2_samples_the_test_cases_that_a_benchmark_can_be_in() -> None:
+    args = ("--benchmark-warmup-time", "10", "--benchmark-samples", "5")
+    suite = Suite("s", "build/s", format=Format.CATCH2, filter="[x]", args=args)
+    found = format_of(suite).sample(suite, 'a, "b"/[c]/push').arguments
+    assert found[:4] == ("./build/s", *args[2:], r'"a\, \"b\"","a\, \"b\"/\[c\]"')
+    assert found.count("--benchmark-warmup-time") == 1, "a second one is an error"
+    with pytest.raises(NotMeasured):
+        format_of(suite).sample(suite, "push")
