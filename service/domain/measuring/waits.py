@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # They enter the kernel only in functions of their own, which have no name in a stripped library.
 _LOCK: Final = re.compile(
     r"pthread_(mutex_(timed|clock)?lock|rwlock_(timed|clock)?(rd|wr)lock|cond_(timed|clock)?wait"
-    r"|join|barrier_wait)|sem_(timed|clock)?wait"
+    r"|join|barrier_wait)|sem_(timed|clock)?wait|std::thread::join"
 )
 _CALL: Final = re.compile(
     r"(clock_)?nanosleep|p?poll|p?select|epoll_p?wait|sched_yield|syscall|f?sync|fdatasync|msync|syncfs"
@@ -28,12 +28,23 @@ _PARTS: Final = 1000  # of a sample
 
 def is_wait(stack: Sequence[Function]) -> bool:
     """Return whether the innermost functions, those of libraries, wait for a lock or for the kernel."""
+    called = _called(stack)
+    return any(map(_CALL.fullmatch, called)) or any(map(_LOCK.fullmatch, called[1:]))
+
+
+def waits_for_thread(stack: Sequence[Function]) -> bool:
+    """Return whether the innermost functions, those of libraries, wait for what another thread does."""
+    called = _called(stack)
+    return "syscall" in called or any(map(_LOCK.fullmatch, called[1:]))
+
+
+def _called(stack: Sequence[Function]) -> list[str]:
     called = list[str]()
     for each in reversed(stack):
         if not each.is_library:
             break
         called.append(each.name.removeprefix("__").partition("@")[0])
-    return any(map(_CALL.fullmatch, called)) or any(map(_LOCK.fullmatch, called[1:]))
+    return called
 
 
 def share_of_waits(stacks: Mapping[tuple[Function, ...], int]) -> float:

@@ -40,6 +40,7 @@ USED_UP_BY_PATCH: Final = (
 SEVERAL_MACHINES: Final = "another machine measured some of the pairs"
 OUT_OF_MACHINE_TIME: Final = "the machine time is used up"
 SEVERAL_THREADS: Final = "the benchmark runs several threads"
+OTHER_THREADS: Final = "its thread waits longer for other threads, and their work is not sampled"
 OUT_OF_COUNTING_TIME: Final = "the time for counting is used up"
 NO_STYLE: Final = (
     "the changed files have no .clang-format above them: add one at the top of the sources "

@@ -18,9 +18,9 @@ from service.domain.verdict.explanation.attribution import LAUNCHES as SAMPLED_L
 from service.domain.verdict.explanation.attribution import attribute
 from service.domain.verdict.explanation.causes import Kind, causes, more_allocations
 from service.domain.verdict.explanation.explanation import MOST_EXPLAINED, Explanation
-from service.domain.verdict.explanation.waiting import waiting
+from service.domain.verdict.explanation.waiting import waiting, waits_for_others
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.build_causes import SEVERAL_THREADS
+from service.domain.wording.build_causes import OTHER_THREADS, SEVERAL_THREADS
 from service.domain.wording.explanations import NOT_REACHED
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.disassemble import disassembled
@@ -113,6 +113,9 @@ def _attribute(
         base, patch = ([*map(by_clock, side)] for side in named)
         waits = waiting(base, patch) if _is_elapsed(worst) else None
         growth = attribute(base, patch, worst.growth if worst.verdict is Verdict.SLOWER else 0.0)
+        if threads_of(found.benchmark) == 1 and waits_for_others(*named):
+            why = found.obstacle or ("" if found.causes else OTHER_THREADS)
+            return replace(found, sampled=growth.sampled, obstacle=why)
     except (SideFailed, BadResults):
         return found  # a machine without the profiler, and other programs: the counts stand alone
     grown = (

@@ -62,8 +62,9 @@ def write_sample(program: str, pattern: str, output: Path, log: ByteSink | None)
 
 def write_names(program: str, output: Path) -> Completed:
     """Name the functions that :func:`write_sample` sampled."""
-    samples = json.loads(program)["samples"]
+    behaviour = json.loads(program)
+    samples = behaviour["samples"]
     lines = [f"{OFFSET + 16 + k} {name}(int)" for k, name in enumerate(samples)]
-    library = [f"object {LIBC}", "0 clock_nanosleep"]
+    library = [f"object {LIBC}", f"0 {behaviour.get('waits for', 'clock_nanosleep')}"]
     output.write_text("\n".join([f"object {OBJECT}", f"{OFFSET} {LOOP}", *lines, *library]))
     return Completed(0, 0.1)

@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.waits import is_wait
+from service.domain.measuring.waits import is_wait, waits_for_thread
 from service.domain.verdict.explanation.attribution import growth_of, matched, owner
 from service.domain.verdict.explanation.causes import Cause, Kind
 
@@ -32,14 +32,37 @@ def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
     """
     was, kept = matched(base, patch)
     before, after = ([_waits(each, kept) for each in side] for side in (base, patch))
-    found = growth_of(*([sum(each.values()) for each in side] for side in (before, after)))
-    old, new = (fmean(each.real for each in side) for side in (base, patch))
-    if new <= old or found.low <= 0 or found.growth < max(_PART * (new - old), _NEGLIGIBLE * old):
+    if not _is_part(base, patch, *([sum(each.values()) for each in side] for side in (before, after))):
         return None
     names = {name for each in after for name in each}
     function = max(sorted(names), key=lambda name: _mean(name, after) - _mean(was.get(name, name), before))
     sides = (fmean(sum(each.values()) for each in side) for side in (before, after))
     return Cause(Kind.WAITING, function, *sides)
+
+
+def waits_for_others(base: Sequence[Sampled], patch: Sequence[Sampled]) -> bool:
+    """Return whether a single thread surely waits longer for others, by a third of the growth or more.
+
+    What those do is not sampled, so no function of its own is to blame.
+    """
+    return _is_part(base, patch, *([each.real * _share(each) for each in side] for side in (base, patch)))
+
+
+def _is_part(
+    base: Sequence[Sampled], patch: Sequence[Sampled], before: Sequence[float], after: Sequence[float]
+) -> bool:
+    """Return whether seconds of an iteration surely grew, by a part of the elapsed time's growth."""
+    found, (old, new) = (
+        growth_of(before, after),
+        (fmean(each.real for each in side) for side in (base, patch)),
+    )
+    return new > old and found.low > 0 and found.growth >= max(_PART * (new - old), _NEGLIGIBLE * old)
+
+
+def _share(launch: Sampled) -> float:
+    """Return the share of the samples that wait for another thread."""
+    waits = sum(count for stack, count in launch.stacks.items() if waits_for_thread(stack))
+    return waits / sum(launch.stacks.values())
 
 
 def _waits(launch: Sampled, kept: Collection[str]) -> Mapping[str, float]:

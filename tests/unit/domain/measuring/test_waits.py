@@ -24,6 +24,7 @@ def shares(of: Sampled) -> list[float]:
     [
         "pthread_mutex_lock libc.so.6",
         "pthread_cond_wait@@GLIBC_2.3.2 libc.so.6",
+        "std::thread::join libc.so.6 libc.so.6",
         "usleep nanosleep",
         "__poll",
     ],

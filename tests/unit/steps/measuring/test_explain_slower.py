@@ -13,7 +13,7 @@ from service.cli.local.results import JobResult
 from service.cli.local.why import is_answer
 from service.domain.building.spec import BuildSpec
 from service.domain.project.project_file import parse_job
-from service.domain.wording.build_causes import SEVERAL_THREADS
+from service.domain.wording.build_causes import OTHER_THREADS, SEVERAL_THREADS
 from service.domain.wording.explanations import NOT_REACHED
 from service.steps.runs.gate import gate, local_spec
 from tests.support.building.build_host import MemorySandbox, Silence, memory_host
@@ -249,6 +249,18 @@ def test_waiting_comes_before_the_functions_that_hold_it(tmp_path: Path, name: s
     mostly = f"{name}: mostly pop, +100.0 of +100.0 points [+100.0, +100.0]"
     (told,) = (each for each in found.end.causes if "pop" in each)
     assert told.startswith(f"{mostly}: waiting: 400 ns → 1.40 µs per iteration; not counted: ")
+    assert is_answer(found)
+
+
+def test_a_thread_that_waits_longer_for_others_is_not_to_blame(tmp_path: Path) -> None:
+    name = "BM_a/real_time"
+    samples, counts = {"work": 900, "main": 100}, {"instructions": {name: 500}, "events": EVENTS}
+    waits = {"samples": samples, "waits": ["work"], "waits for": "syscall", **counts}
+    base, patch = (json.dumps({"benchmarks": {name: time}} | waits) for time in (1e-6, 2e-6))
+    found = Desk(tmp_path, base, patch).gate()
+    (why,) = found.why
+    assert (why["causes"], why["parts"], why["obstacle"]) == ([], [], OTHER_THREADS)
+    assert f"{name}: not explained: {OTHER_THREADS}" in found.end.causes
     assert is_answer(found)
 
 

@@ -10,7 +10,7 @@ import pytest
 from service.domain.measuring.sampled_stacks import Function, Sampled
 from service.domain.verdict.explanation.causes import Cause, Kind
 from service.domain.verdict.explanation.explanation import Explanation
-from service.domain.verdict.explanation.waiting import waiting
+from service.domain.verdict.explanation.waiting import waiting, waits_for_others
 from service.domain.wording.explanations import explanation
 
 LOOP, POP, PUSH = Function("BM"), Function("Queue::pop"), Function("Queue::push")
@@ -39,6 +39,21 @@ def test_waiting_is_named_by_the_function_of_the_program_that_waits_longer() -> 
 @pytest.mark.parametrize("patch", [(1.3, 1.0, 5.0), (0.5, 1.5, 3.0)], ids=["more work", "moved"])
 def test_waiting_that_grew_little_or_moved_is_no_cause(patch: tuple[float, float, float]) -> None:
     assert waiting(launches(1.0, 1.0, 3.0), launches(*patch, 2)) is None
+
+
+@pytest.mark.parametrize(
+    ("patch", "is_longer"), [((3.8, 1.0, 3.0), True), ((1.0, 1.0, 6.0), False), ((1.1, 1.0, 5.0), False)]
+)
+def test_the_work_of_others_that_a_thread_waits_longer_for_is_not_seen(
+    patch: tuple[float, float, float], *, is_longer: bool
+) -> None:
+    assert waits_for_others(launches(1.0, 1.0, 3.0), launches(*patch, 2)) == is_longer
+
+
+def test_a_sleep_waits_for_no_other_thread() -> None:
+    sleep = Function("clock_nanosleep", is_library=True)
+    base, patch = ([Sampled({(LOOP, sleep): 9, (LOOP,): 1}, time, time)] * 6 for time in (1e-6, 2e-6))
+    assert not waits_for_others(base, patch)
 
 
 FLUSH, WAIT, TAKE = Function("Disk::flush"), Function("Queue::wait_for_item"), Function("Queue::take")
