@@ -151,7 +151,7 @@ def _cases_of_output(output: bytes) -> Iterator[TestCase]:
     ends = {"OK": CaseStatus.PASSED, "FAILED": CaseStatus.FAILED, "SKIPPED": CaseStatus.SKIPPED}
     current = ""
     for line in _lines(output):
-        if not (mark := _mark_in(line)):
+        if not (mark := mark_in(line)):
             continue
         kind, name, milliseconds = mark
         if kind == "RUN":
@@ -170,7 +170,7 @@ def _skip_reasons(output: bytes) -> dict[str, str]:
     reasons: dict[str, str] = {}
     reason: list[str] | None = None
     for line in _lines(output):
-        mark = _mark_in(line)
+        mark = mark_in(line)
         if mark and mark[0] == "SKIPPED" and reason:
             reasons.setdefault(mark[1], "\n".join(reason))
         if mark:
@@ -182,7 +182,7 @@ def _skip_reasons(output: bytes) -> dict[str, str]:
     return reasons
 
 
-def _mark_in(line: str) -> tuple[str, str, int] | None:
+def mark_in(line: str) -> tuple[str, str, int] | None:
     """Parse the event, test and milliseconds of a line; None for any other line."""
     if "[" not in line or not (found := _MARK.search(line)):
         return None

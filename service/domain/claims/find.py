@@ -1,0 +1,132 @@
+"""Find what a commit message claims of benchmarks. A misread claim is worse than none."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from service.domain.claims.console import joined
+from service.domain.claims.forms import CONSOLE, FORMS, TESTS, Block
+from service.domain.claims.sides import pair, with_roles
+from service.domain.claims.values import Claim, Fault, Found, Refusal, Table
+from service.domain.claims.words import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.claims.forms import Form
+    from service.domain.claims.words import Line
+
+# Of a message. Of 350 public ones with a table, one has more: it repeats the history of a branch.
+MAX_CHARACTERS: Final = 64_000
+MAX_LINES: Final = 3_000
+_MOST_ROWS: Final = 1_000  # a person reads fewer
+_MOST_TABLES: Final = 50
+# What Google Benchmark, GoogleTest, a shell and compare.py print around their tables; dashes, the fence of a
+# code block, and the title of the counters, which a wrapped header glues to the dashes.
+_CONTEXT: Final = re.compile(
+    r"\s*(?:Run on \((?P<cpus>[0-9]{1,5}) X |Running \S*/|CPU Caches:|L\d (?:Data|Instruction|Unified) "
+    r"|Load Average: |\*\*\*WARNING\*\*\*|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d |\$ ?\S|(?:# ?)?\.{0,2}/\S"
+    r"|(?:real|user|sys)\s+\d|Comparing \S+ to |RUNNING: |Note: Google Test filter"
+    r"|\[ RUN  |\[ *-{10}\]|\[ *={10}\]|\[ *PASSED *\] \d)"
+    r"|(?:\s*UserCounters)?[-=_+|:.\s\u2013-\u2015\u2026\u2500-\u2503\u2550]*$|\s*(?:```|~~~)[\w+-]*$"
+)
+
+
+def find_claims(message: str) -> Found:
+    """Find the tables and claims of a commit message, in linear time.
+
+    A table that cannot be read safely is refused as a whole.
+    """
+    if len(message) > MAX_CHARACTERS or message.count("\n") > MAX_LINES:
+        return Found(refused=(Refusal(1, Fault.TOO_LONG),))
+    blocks = _without_single_logs(_Finder(lines_of(message)).blocks)
+    if len(blocks) > _MOST_TABLES or sum(len(block.rows) for block in blocks) > _MOST_ROWS:
+        return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.TOO_LONG),))
+    read = [each for block in blocks for each in block.read()]
+    tables = [each for each in read if isinstance(each, Table)]
+    if not any(isinstance(each, Refusal) for each in read):  # a refused table may be the other side
+        tables = with_roles(tables)
+    found = [*read, *pair(tables)]
+    refused = sorted((each for each in found if isinstance(each, Refusal)), key=lambda refusal: refusal.line)
+    return Found(tuple(tables), tuple(each for each in found if isinstance(each, Claim)), tuple(refused))
+
+
+def _without_single_logs(blocks: Sequence[Block]) -> list[Block]:
+    """Leave out logs of tests that no other log can be compared with: they show that the tests pass."""
+    logs = Counter(name for block in blocks if block.form is TESTS for name in _tests_of(block))
+    return [each for each in blocks if each.form is not TESTS or any(logs[k] > 1 for k in _tests_of(each))]
+
+
+def _tests_of(block: Block) -> set[str]:
+    return {line.text.split("] ")[1].split(" ")[0] for line in block.rows}
+
+
+class _Finder:
+    """Goes through the lines of a message once; ``blocks`` has the result."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.blocks: list[Block] = []
+        self._open: Block | None = None
+        self._header: Line | None = None  # of the last table whose rows may go on without one
+        self._paragraph: list[Line] = []
+        self._is_after_blank = True
+        self._cpus: int | None = None
+        is_read = False
+        for line, following in zip(lines, [*lines[1:], None], strict=True):
+            is_read = not is_read and self._look_at(line, following)
+        self._close()
+
+    def _look_at(self, line: Line, following: Line | None) -> bool:
+        """Look at a line; return whether the following one is the rest of a wrapped row."""
+        if not line.text:
+            self._is_after_blank = True
+            # Bars tell rows from text, also after a blank line.
+            header = self._open.header if self._open and self._open.rows else None
+            if self._open and self._open.form.needs_header and header and "|" not in header.text:
+                self._close()
+        elif form := next((form for form in FORMS if form.is_header(line)), None):
+            self._close()
+            self._open = Block(form, line)
+            self._header = None if form.needs_header else line
+        elif form := self._form_of(line):
+            whole = joined(line, following) if form is CONSOLE and following else None
+            self._add(form, whole or line)
+            return whole is not None
+        elif following and (whole := joined(line, following)):
+            self._add(CONSOLE, whole)
+            return True
+        elif context := _CONTEXT.match(line.text):
+            self._cpus = int(context["cpus"]) if context["cpus"] else self._cpus
+        elif line.number > 1:  # the subject introduces nothing
+            self._read_text(line)
+        return False
+
+    def _form_of(self, line: Line) -> Form | None:
+        """Return the form of which a line is a row: that of the open block first."""
+        if self._open and self._open.form.is_row(line, self._open.header):
+            return self._open.form
+        return next((form for form in FORMS if not form.needs_header and form.is_row(line, None)), None)
+
+    def _add(self, form: Form, row: Line) -> None:
+        if self._open is None or self._open.form is not form:
+            self._close()
+            self._open = Block(form, self._header if form is CONSOLE else None)
+        if not self._open.rows:
+            self._open.paragraph, self._open.cpus = tuple(self._paragraph), self._cpus
+            self._paragraph = []
+        self._open.rows.append(row)
+
+    def _read_text(self, line: Line) -> None:
+        if self._open and (self._open.rows or self._open.form.needs_header):
+            self._close()
+        if self._is_after_blank:
+            self._paragraph = []
+        self._paragraph.append(line)
+        self._is_after_blank = False
+
+    def _close(self) -> None:
+        if self._open and self._open.rows:
+            self.blocks.append(self._open)
+        self._open = None

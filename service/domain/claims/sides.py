@@ -1,0 +1,159 @@
+"""Decide which table shows which side, and join the rows of two sides to claims."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from service.domain.claims.values import Claim, Fault, Refusal, Role, Unreadable
+from service.domain.claims.words import quotient
+from service.domain.measuring.formats.row import PER_SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from service.domain.claims.values import Row, Table
+    from service.domain.claims.words import Line
+
+_LONGEST: Final = 70  # characters of a heading that neither a colon nor brackets mark
+_FEW: Final = 3  # words of a line that is a heading because it names a side
+_MARKED: Final = re.compile(r"\[.{1,60}\]|\*\*.{1,60}\*\*|#{1,6} .{1,60}")
+_THIS: Final = r"(?:this|the|my) (?:patch|change|commit|pr|cl|diff|fix|branch)"
+_PLACE: Final = (
+    r"\b(?:machine|server|laptop|desktop|host|box|hardware|mac\w*|linux|windows|arm\d*|aarch64|x86\w*|intel|amd"
+    r"|gcc|clang|msvc|compiler|debug|release|build|threads?)\b"
+)
+# A bare "without" does not tell: the change may be what removes it. Nor does "the old machine".
+_BEFORE: Final = (
+    rf"(?:before|without|prior to) {_THIS}|before|old(?! {_PLACE})|prior|previous(?:ly)?|pre-?patch|unpatched"
+    r"|^was|original(?:ly)?|(?:main|master|trunk|upstream|parent)(?=\W*$| ?[(@:\[-]| branch| commit)"
+)
+_AFTER: Final = (
+    rf"after|new(?! {_PLACE})|contender|^now|now (?:take|run|get|need|show|look)s?|patched|post-?patch"
+    rf"|with (?:patch|change|fix)|{_THIS}"
+)
+SIDES: Final = re.compile(
+    rf"\b(?:(?P<baseline>baseline|base)|(?P<before>{_BEFORE})|(?P<after>{_AFTER}))\b", re.IGNORECASE
+)
+_JOINED: Final = re.compile(r" ?(?:and|to|/|&|->|,) ?(?:the )?", re.IGNORECASE)  # names both sides
+# "Faster than before" and "same as the old one" are about the other side.
+_COMPARED: Final = re.compile(r"\b(?:than|as|like|compared|vs|versus|better|faster|slower)\b", re.IGNORECASE)
+_CAUSE: Final = re.compile(r"\bby (?:switching|using|replacing|moving|removing|avoiding)\b", re.IGNORECASE)
+_SCATTER: Final = frozenset({"stddev", "cv"})
+
+
+def heading_of(paragraph: Sequence[Line]) -> str | None:
+    """Return the line that introduces what follows a paragraph; None if the paragraph is only prose."""
+    if not paragraph:
+        return None
+    text = paragraph[-1].text.strip()
+    is_alone = len(paragraph) == 1 and len(text) <= _LONGEST and not text.endswith((".", ",", ";", "!", "?"))
+    names_side = len(text.split()) <= _FEW and role_in(text) is not None and not text.endswith(".")
+    return text if is_alone or names_side or text.endswith(":") or _MARKED.fullmatch(text) else None
+
+
+def role_in(heading: str) -> Role | None:
+    """Return the side that a heading names; None if it names none, or both."""
+    heading = heading.strip("*_`#[]( ")
+    found = list(SIDES.finditer(heading))
+    both = (_JOINED.fullmatch(heading, left.end(), right.start()) for left, right in pairwise(found))
+    if _COMPARED.search(heading) or any(both):
+        return None
+    roles = [Role(match.lastgroup or "") for match in found]
+    # "Baseline (before this patch)" begins with the word that counts.
+    return roles[0] if len(set(roles)) == 1 or (found and found[0].start() == 0) else None
+
+
+def with_roles(tables: Sequence[Table]) -> list[Table]:
+    """Give a role to the tables whose heading names none: that which a table of the same benchmarks lacks."""
+    return [replace(table, role=_role(table, tables)) for table in tables]
+
+
+def _role(table: Table, tables: Sequence[Table]) -> Role:
+    others = [other for other in tables if other is not table and _share(table, other)]
+    # The difference may be the machine, the compiler or the number of threads.
+    texts = [f"{each.heading or ''} {each.intro}" for each in (table, *others)]
+    is_elsewhere = any(re.search(_PLACE, text, re.IGNORECASE) for text in texts)
+    if table.role is not Role.SINGLE or is_elsewhere or any(_differ(table, other) for other in others):
+        return table.role
+    known = {other.role for other in others}.difference({Role.SINGLE})
+    unknown = [other for other in others if other.role is Role.SINGLE]
+    if known and Role.AFTER not in known:
+        return Role.VARIANT if unknown else Role.AFTER
+    if known:
+        return Role.BEFORE if known == {Role.AFTER} and not unknown else Role.SINGLE
+    causes = [_CAUSE.search(each.intro) is not None for each in (table, *unknown)]
+    if len(causes) != 2 or causes[0] == causes[1]:  # noqa: PLR2004 - two sides
+        return Role.SINGLE
+    return Role.AFTER if causes[0] else Role.BEFORE
+
+
+def _share(table: Table, other: Table) -> bool:
+    return not {row.name for row in table.rows}.isdisjoint(row.name for row in other.rows)
+
+
+def _differ(table: Table, other: Table) -> bool:
+    return table.cpus is not None and other.cpus is not None and table.cpus != other.cpus
+
+
+def pair(tables: Sequence[Table]) -> Iterator[Claim | Refusal]:
+    """Compare each table of new values with its table of old ones."""
+    for at, table in enumerate(tables):
+        bases = _bases(at, tables) if table.role in {Role.AFTER, Role.VARIANT} else []
+        line = table.rows[0].line
+        if len(bases) > 1:
+            yield Refusal(line, Fault.TWO_BASES, table.heading or "")
+        elif bases and _differ(bases[0], table):
+            yield Refusal(line, Fault.OTHER_MACHINE, f"{bases[0].cpus}, {table.cpus}")
+        elif bases:
+            try:
+                yield from [replace(claim, table=at) for claim in _join(bases[0], table)]
+            except Unreadable as error:
+                yield Refusal(line, error.fault, error.detail)
+
+
+def _bases(at: int, tables: Sequence[Table]) -> list[Table]:
+    """Find the table to compare with: the nearest before this one, or after it if the new values come first.
+
+    Returns two if the message does not tell which of them it is.
+    """
+    fitting = [k for k, other in enumerate(tables) if other.role.is_base and _share(tables[at], other)]
+    first = next(other.role for other in tables if other.role is not Role.SINGLE)
+    step = 1 if first is Role.AFTER else -1
+    near = sorted((k for k in fitting if (k - at) * step > 0), key=lambda k: abs(k - at))[:2]
+    # Two old tables without a new one between them, and then two new ones: which belong together?
+    between = tables[min(near) + 1 : max(near)] if near else []
+    is_clear = any(other.role is Role.AFTER and _share(tables[at], other) for other in between)
+    return [tables[k] for k in (near[:1] if is_clear else near)]
+
+
+def _join(base: Table, table: Table) -> Iterator[Claim]:
+    """Yield a claim for each metric that two rows of one name print.
+
+    Repeated rows are repetitions in no order that means anything, so only their aggregates are compared.
+    """
+    old_rows = {row.name: row for row in base.rows}
+    counts = Counter(row.name for row in table.rows) | Counter(row.name for row in base.rows)
+    aggregated = {row.name.rpartition("_")[0] for row in table.rows if row.aggregate}
+    for row in table.rows:
+        if row.name in old_rows and counts[row.name] > 1 and row.name not in aggregated:
+            raise Unreadable(Fault.REPEATED, row.name)
+        if row.name in old_rows and counts[row.name] == 1 and row.aggregate not in _SCATTER:
+            for claim in _claims(old_rows[row.name], row):
+                yield replace(claim, before_label=base.heading or "", after_label=table.heading or "")
+
+
+def _claims(old_row: Row, row: Row) -> Iterator[Claim]:
+    unit = old_row.time_unit
+    for metric, old in old_row.times.items():
+        if metric in row.times:
+            same_unit = 1 if row.time_unit == unit else PER_SECOND[unit] / PER_SECOND[row.time_unit]
+            new = row.times[metric] * same_unit
+            yield Claim(row.line, row.name, metric, old, new, quotient(new, old), unit)
+    for metric, old in old_row.counters.items():
+        if metric in row.counters:
+            new = row.counters[metric]
+            yield Claim(row.line, row.name, metric, old, new, quotient(new, old))

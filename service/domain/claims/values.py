@@ -1,0 +1,129 @@
+"""Define tables, their rows and the claims of a commit message; and why a table is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Role(StrEnum):
+    """Side that a table shows."""
+
+    BEFORE = "before"
+    BASELINE = "baseline"  # before, with a name of its own
+    AFTER = "after"
+    VARIANT = "variant"  # one of several that are compared with the same table
+    SINGLE = "single"  # compared with nothing
+
+    @property
+    def is_base(self) -> bool:
+        """Return whether other tables are compared with this one."""
+        return self in {Role.BEFORE, Role.BASELINE}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row as it is printed: times in ``time_unit``, which is ``%`` for a coefficient of variation.
+
+    ``counters`` have no prefix; rates are those named ``items_per_second`` and ``bytes_per_second``.
+    """
+
+    line: int
+    name: str
+    time_unit: str
+    times: Mapping[str, float]
+    iterations: int | None = None
+    counters: Mapping[str, float] = field(default_factory=dict)
+    label: str | None = None
+    aggregate: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows that belong together.
+
+    ``heading`` is the line of text before them, if any, and ``intro`` the last sentence. ``cpus`` is the
+    number of the machine's CPUs, if the message has it.
+    """
+
+    heading: str | None
+    role: Role
+    rows: tuple[Row, ...]
+    intro: str = ""
+    cpus: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One metric of a benchmark on two sides.
+
+    Attributes:
+        line: where the new value stands, from 1.
+        after: in ``unit``, like ``before``.
+        ratio: new value by old value, as precise as it is printed; None if the old one is 0.
+        unit: of times; empty for rates and counters, and for times that are printed without one.
+        before_label: what names the old values, or empty; ``after_label`` names the new ones.
+        table: index of the table of the new values, if each side has a table of its own.
+    """
+
+    line: int
+    benchmark: str
+    metric: str
+    before: float
+    after: float
+    ratio: float | None
+    unit: str = ""
+    before_label: str = ""
+    after_label: str = ""
+    table: int | None = None
+
+
+class Fault(StrEnum):
+    """Reason to refuse a table, or the comparison of two tables."""
+
+    TOO_LONG = "too long to be read"
+    HIDDEN_CHARACTERS = "the table has invisible characters, so it may not show what it says"
+    QUOTED = "the table is quoted in part, or quoted from a quote"
+    NOT_A_NUMBER = "a finite number of at least 0 is expected here"
+    TOO_LARGE = "the number is too large"
+    TWO_UNITS = "the values have two units"
+    NO_UNIT = "the unit is missing or unknown"
+    PREFIX = "without the titles of the columns, a prefix may mean 1000 or 1024"
+    NOT_ALIGNED = "the row does not have the columns of the table"
+    BAD_NAME = "the row does not begin with the name of a benchmark"
+    REPEATED = "this stands here twice, and may mean either"
+    UNKNOWN_COLUMN = "the meaning of a column is unknown"
+    CONTRADICTION = "the change contradicts the old and new values"
+    FAILED_TEST = "the test did not pass, so its time says nothing"
+    OTHER_MACHINE = "the two tables come from machines with different numbers of CPUs"
+    TWO_BASES = "two tables may be the one to compare with"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A table or comparison that is not read; ``detail`` is untrusted text from ``line``."""
+
+    line: int
+    fault: Fault
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Tables and claims of a commit message, in its order, and what was refused."""
+
+    tables: tuple[Table, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+
+class Unreadable(Exception):
+    """A table cannot be read safely; never leaves this room."""
+
+    def __init__(self, fault: Fault, detail: str = "") -> None:
+        super().__init__(fault, detail)
+        self.fault, self.detail = fault, detail
