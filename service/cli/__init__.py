@@ -34,6 +34,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "bisect": ("local.bisect", "Find the commit that made a benchmark slower, on your own machine."),
         "why": ("local.why", "Say what grew in a benchmark between two commits, on your own machine."),
         "compare": ("local.compare", "Compare recorded Google Benchmark JSON files."),
+        "claims": ("local.claims", "List what a commit message claims of benchmarks."),
         "init": ("local.init", "Write a first benchgate.yaml, with comments that say what to edit."),
         "check": ("local.check", "List every error of a benchgate.yaml, as `path:line: key: message`."),
         "schema": ("local.schema", "Print the JSON Schema of benchgate.yaml, for editors."),

@@ -18,7 +18,7 @@ def test_the_help_lists_each_command_once_in_its_group() -> None:
         for part in (own, service, operating)
     ]
     assert names == [
-        ["gate", "bisect", "why", "compare", "init", "check", "schema", "doctor", "mcp", "demo"],
+        ["gate", "bisect", "why", "compare", "claims", "init", "check", "schema", "doctor", "mcp", "demo"],
         ["up", "serve", "worker", "schedule", "listen", "migrate"],
         [
             *("report", "token", "audit", "machine", "prune", "backup", "restore"),
