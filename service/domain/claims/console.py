@@ -50,20 +50,6 @@ def is_row(line: Line, header: Line | None) -> bool:
     return (len(line.cells) > 1 or is_like_number(words[1])) and any(map(_is_unit, words[1:]))
 
 
-def joined(line: Line, following: Line) -> Line | None:
-    """Join a row that is wrapped between its numbers or before its counters; None for other lines."""
-    if not line.words or not following.words or line.quotes != following.quotes or _is_whole(following.words):
-        return None
-    whole = line.words + following.words
-    if _is_whole(line.words):
-        is_rest = all("=" in word and scaled(word.partition("=")[2], DECIMAL) for word in following.words)
-    else:
-        is_rest = (is_like_number(following.words[0]) or _is_unit(following.words[0])) and _is_whole(whole)
-    text = f"{line.text}  {following.text}"
-    is_hiding = line.is_hiding or following.is_hiding
-    return type(line)(line.number, text, whole, line.quotes, is_hiding) if is_rest else None
-
-
 def layout_of(header: Line | None, rows: Sequence[Line]) -> Layout:
     """Read the titles; raises Unreadable if times have two units."""
     words = [word for line in rows for word in line.words]

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from service.domain.claims.console import joined
 from service.domain.claims.forms import CONSOLE, FORMS, TESTS, Block
 from service.domain.claims.sides import pair, with_roles
 from service.domain.claims.values import Claim, Fault, Found, Refusal, Table
@@ -74,13 +73,11 @@ class _Finder:
         self._paragraph: list[Line] = []
         self._is_after_blank = True
         self._cpus: int | None = None
-        is_read = False
-        for line, following in zip(lines, [*lines[1:], None], strict=True):
-            is_read = not is_read and self._look_at(line, following)
+        for line in lines:
+            self._look_at(line)
         self._close()
 
-    def _look_at(self, line: Line, following: Line | None) -> bool:
-        """Look at a line; return whether the following one is the rest of a wrapped row."""
+    def _look_at(self, line: Line) -> None:
         if not line.text:
             self._is_after_blank = True
             # Bars tell rows from text, also after a blank line.
@@ -92,17 +89,11 @@ class _Finder:
             self._open = Block(form, line)
             self._header = None if form.needs_header else line
         elif form := self._form_of(line):
-            whole = joined(line, following) if form is CONSOLE and following else None
-            self._add(form, whole or line)
-            return whole is not None
-        elif following and (whole := joined(line, following)):
-            self._add(CONSOLE, whole)
-            return True
+            self._add(form, line)
         elif context := _CONTEXT.match(line.text):
             self._cpus = int(context["cpus"]) if context["cpus"] else self._cpus
         elif line.number > 1:  # the subject introduces nothing
             self._read_text(line)
-        return False
 
     def _form_of(self, line: Line) -> Form | None:
         """Return the form of which a line is a row: that of the open block first."""

@@ -59,14 +59,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One metric of a benchmark on two sides.
+    """One metric of a benchmark on two sides, on the line of the new value.
 
     Attributes:
-        line: where the new value stands, from 1.
-        after: in ``unit``, like ``before``.
         ratio: new value by old value, as precise as it is printed; None if the old one is 0.
         unit: of times; empty for rates and counters, and for times that are printed without one.
-        before_label: what names the old values, or empty; ``after_label`` names the new ones.
         table: index of the table of the new values, if each side has a table of its own.
     """
 

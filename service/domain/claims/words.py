@@ -31,13 +31,9 @@ _LIKE_NUMBER: Final = re.compile(r"[-+.]?[0-9]|[-+]?(?:nan|inf)\b", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a message.
+    """A line of a message, from 1; ``words`` are without the bars and backquotes of Markdown.
 
-    Attributes:
-        number: from 1.
-        words: without the bars and backquotes of Markdown.
-        quotes: how often it is quoted; the marks are not in ``text``.
-        is_hiding: it has characters that a reader does not see, such as marks of direction.
+    It is quoted ``quotes`` times, and hides characters from a reader if it ``is_hiding``.
     """
 
     number: int

@@ -58,7 +58,7 @@ def test_a_message_that_is_too_long_is_refused(message: str, line: int) -> None:
         "| Benchmark | Baseline | Per core |\n|---|---|---|\n| BM_A | 30 ns | 20 ns |",
         "BM_Parse/64 is 12 % faster, from 3.1 us to 2.4 us; the timeout rises from 10 ms to 15 ms.",
         "@@ -1,3 +1,3 @@\n-  sleep(10 ms);\n+  sleep(20 ms);",
-        "It passes:\n[       OK ] Suite.Reads (12 ms)\n[  FAILED  ] S.Writes (5 ms)\n\nFailed:\n[  FAILED  ] S.Writes",
+        "It runs:\n[       OK ] S.R (12 ms)\n[  FAILED  ] S.Writes (5 ms)\n\nFailed:\n[  FAILED  ] S.Writes",
         "before\n[ OK ] 12 (3 ms)\n\nafter\n[ OK ] 12 (4 ms)",
         "Signed-off-by: Robin Doe <robin@example.com>\nChange-Id: I0184efb6d960df6b5ff60ff29386927aca046b6e",
         "———————\n=======\n-------",
