@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo compose-up compose-test gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-prune bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-why bench-debug-info bench-flame bench-signatures bench-patterns bench-trunk bench-changes soak vm-test checks-plugin clean
+.PHONY: install help demo compose-up compose-test gate-native message-images screenshots test test-native test-python nightly unit check lint types native native-test escapes lock bench-store bench-prune bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-logs bench-artifacts bench-builds bench-noise bench-busy bench-power bench-first-day bench-queue bench-fleet bench-real bench-why bench-debug-info bench-flame bench-signatures bench-patterns bench-trunk bench-changes bench-claims soak vm-test checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -114,6 +114,9 @@ bench-verdicts: .venv/dev.stamp ## compare the voting rule with other rules, on 
 
 bench-changes: .venv/dev.stamp ## compare the detector of changes with Otava on simulated and recorded series (SETS="DIR…": of CSV files; OTAVA=…: its interpreter)
 	@$(BIN)/python -m bench.changes $(SETS) $(if $(OTAVA),--otava "$(OTAVA)")
+
+bench-claims: .venv/dev.stamp ## read ten thousand generated commit messages: invented, wrong and missed claims, and the slowest message
+	@$(BIN)/python -m bench.claims
 
 bench-noise: .venv/dev.stamp ## measure how much each way to launch programs reduces the spread of pairs (BUSY=1: beside other programs)
 	@$(BIN)/python -m bench.noise $(if $(BUSY),--busy)
