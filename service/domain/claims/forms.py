@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.claims import console, grid
-from service.domain.claims.sides import heading_of, role_in
+from service.domain.claims.sides import heading_of, hints_in, role_in
 from service.domain.claims.values import Claim, Fault, Refusal, Role, Row, Table, Unreadable
 from service.domain.claims.words import is_like_number, number
 from service.domain.measuring.tests.gtest import mark_in
@@ -119,8 +119,7 @@ class Block:
         rows = tuple(each for each in read if isinstance(each, Row))
         heading = heading_of(self.paragraph)
         role = (role_in(heading) if heading else None) or Role.SINGLE
-        intro = " ".join(line.text.strip() for line in self.paragraph[-6:]).rpartition(". ")[2]
-        return [Table(heading, role, rows, intro, self.cpus)] if rows else []
+        return [Table(heading, role, rows, *hints_in(self.paragraph), self.cpus)] if rows else []
 
 
 def _check_visible(line: Line, quotes: int) -> None:

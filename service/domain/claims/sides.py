@@ -26,6 +26,7 @@ _PLACE: Final = (
     r"\b(?:machine|server|laptop|desktop|host|box|hardware|mac\w*|linux|windows|arm\d*|aarch64|x86\w*|intel|amd"
     r"|gcc|clang|msvc|compiler|debug|release|build|threads?)\b"
 )
+_PLACES: Final = re.compile(_PLACE, re.IGNORECASE)
 # A bare "without" does not tell: the change may be what removes it. Nor does "the old machine".
 _BEFORE: Final = (
     rf"(?:before|without|prior to) {_THIS}|before|old(?! {_PLACE})|prior|previous(?:ly)?|pre-?patch|unpatched"
@@ -67,6 +68,12 @@ def role_in(heading: str) -> Role | None:
     return roles[0] if len(set(roles)) == 1 or (found and found[0].start() == 0) else None
 
 
+def hints_in(paragraph: Sequence[Line]) -> tuple[bool, bool]:
+    """Return whether the last sentence names a place to run, or what the change does."""
+    intro = " ".join(line.text.strip() for line in paragraph[-6:]).rpartition(". ")[2]
+    return _PLACES.search(intro) is not None, _CAUSE.search(intro) is not None
+
+
 def with_roles(tables: Sequence[Table]) -> list[Table]:
     """Give a role to the tables whose heading names none: that which a table of the same benchmarks lacks."""
     return [replace(table, role=_role(table, tables)) for table in tables]
@@ -74,10 +81,8 @@ def with_roles(tables: Sequence[Table]) -> list[Table]:
 
 def _role(table: Table, tables: Sequence[Table]) -> Role:
     others = [other for other in tables if other is not table and _share(table, other)]
-    # The difference may be the machine, the compiler or the number of threads.
-    texts = [f"{each.heading or ''} {each.intro}" for each in (table, *others)]
-    is_elsewhere = any(re.search(_PLACE, text, re.IGNORECASE) for text in texts)
-    if table.role is not Role.SINGLE or is_elsewhere or any(_differ(table, other) for other in others):
+    is_elsewhere = table.names_place or any(each.names_place or _differ(table, each) for each in others)
+    if table.role is not Role.SINGLE or is_elsewhere:  # where it ran may be all that differs
         return table.role
     known = {other.role for other in others}.difference({Role.SINGLE})
     unknown = [other for other in others if other.role is Role.SINGLE]
@@ -85,10 +90,9 @@ def _role(table: Table, tables: Sequence[Table]) -> Role:
         return Role.VARIANT if unknown else Role.AFTER
     if known:
         return Role.BEFORE if known == {Role.AFTER} and not unknown else Role.SINGLE
-    causes = [_CAUSE.search(each.intro) is not None for each in (table, *unknown)]
-    if len(causes) != 2 or causes[0] == causes[1]:  # noqa: PLR2004 - two sides
+    if len(unknown) != 1 or table.names_cause == unknown[0].names_cause:
         return Role.SINGLE
-    return Role.AFTER if causes[0] else Role.BEFORE
+    return Role.AFTER if table.names_cause else Role.BEFORE
 
 
 def _share(table: Table, other: Table) -> bool:

@@ -46,14 +46,18 @@ class Row:
 class Table:
     """Rows that belong together.
 
-    ``heading`` is the line of text before them, if any, and ``intro`` the last sentence. ``cpus`` is the
-    number of the machine's CPUs, if the message has it.
+    Attributes:
+        heading: line of text before them, if any.
+        names_place: the text before names a machine, a compiler, a build or threads.
+        names_cause: the text before says what the change does.
+        cpus: of the machine, if the message has their number.
     """
 
     heading: str | None
     role: Role
     rows: tuple[Row, ...]
-    intro: str = ""
+    names_place: bool = False
+    names_cause: bool = False
     cpus: int | None = None
 
 
