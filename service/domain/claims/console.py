@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.claims.values import Fault, Row, Unreadable
-from service.domain.claims.words import BINARY, DECIMAL, is_like_number, number, scaled, unit_of
-from service.domain.measuring.formats.row import TIMES, ReadLimits
+from service.domain.claims.words import BINARY, DECIMAL, is_like_number, is_name, number, scaled, unit_of
+from service.domain.measuring.formats.row import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.claims.words import Line
 
-MOST_NAME: Final = ReadLimits().name_characters
 _AGGREGATES: Final = ("mean", "median", "stddev", "cv")
 _RATES: Final = {"items/s": "items_per_second", "B/s": "bytes_per_second"}
 # Rows without times: fitted complexities, and benchmarks that did not run.
@@ -78,7 +77,7 @@ def read_row(line: Line, layout: Layout) -> list[Row]:
     name = " ".join(words[:at])
     # A name may have blanks, if a column ends after it.
     is_split = at > 1 and (name != line.cells[0] or is_like_number(words[at - 1]))
-    if is_split or not 0 < len(name) <= MOST_NAME:
+    if is_split or not is_name(name):
         raise Unreadable(Fault.BAD_NAME, line.text)
     real, cpu, unit, rest = _times(line, starts, layout.unit)
     aggregate = next((each for each in _AGGREGATES if name.endswith(f"_{each}")), None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.claims import console, grid
 from service.domain.claims.sides import heading_of, hints_in, role_in
 from service.domain.claims.values import Claim, Fault, Refusal, Role, Row, Table, Unreadable
-from service.domain.claims.words import is_like_number, number
+from service.domain.claims.words import is_like_number, is_name, number
 from service.domain.measuring.tests.gtest import mark_in
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _read_comparison(line: Line) -> list[Claim]:
     """Read a row of compare.py, whose relative change is more precise than old and new."""
     if line.words[0].endswith(_NOT_COMPARED):
         return []
-    if len(line.words) != _CELLS:
+    if len(line.words) != _CELLS or not is_name(line.words[0]):
         raise Unreadable(Fault.NOT_ALIGNED, line.text)
     name, *changes = line.words[:3]
     claims = []

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.claims.console import MOST_NAME
 from service.domain.claims.sides import SIDES, role_in
 from service.domain.claims.values import Claim, Fault, Role, Unreadable
-from service.domain.claims.words import BINARY, DECIMAL, number, quotient, scaled, unit_of
+from service.domain.claims.words import BINARY, DECIMAL, is_name, number, quotient, scaled, unit_of
 from service.domain.measuring.formats.row import PER_SECOND
 from service.domain.project.benchmark_names import family_of
 
@@ -136,7 +135,7 @@ def _check_name(name: str, columns: Sequence[Column]) -> None:
     are_benchmarks = _BENCHMARKS.fullmatch(columns[0].title) or any("/op" in each.title for each in columns)
     is_benchmark = are_benchmarks or _BENCHMARK.search(name) or family_of(name) != name
     is_file = _FILE.search(name) and not _BENCHMARK.match(name)
-    if not _NAME.fullmatch(name) or len(name) > MOST_NAME or not is_benchmark or is_file:
+    if not (_NAME.fullmatch(name) and is_name(name)) or not is_benchmark or is_file:
         raise Unreadable(Fault.BAD_NAME, name)
 
 

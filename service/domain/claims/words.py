@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.domain.claims.values import Fault, Unreadable
-from service.domain.measuring.formats.row import PER_SECOND
+from service.domain.measuring.formats.row import PER_SECOND, ReadLimits
 from service.domain.values.text import ESCAPE_SEQUENCE, unsafe_in
 
+_MOST_NAME: Final = ReadLimits().name_characters
 _LONGEST: Final = 2_000  # characters; a longer line has no words, so it is never a row
 _QUOTE: Final = re.compile(r" {0,3}> ?")
 _GAP: Final = re.compile(r" {2,}")
@@ -68,6 +69,11 @@ def lines_of(message: str) -> list[Line]:
 def is_like_number(word: str) -> bool:
     """Return whether a word stands where a number should: also one that is cut, negative or not finite."""
     return _LIKE_NUMBER.match(word) is not None
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text may be the whole name of a benchmark, not one with dots for a part of it."""
+    return 0 < len(text) <= _MOST_NAME and "..." not in text and "\u2026" not in text
 
 
 def unit_of(word: str) -> str | None:
