@@ -43,6 +43,8 @@ def find_claims(message: str) -> Found:
     blocks = _without_single_logs(_Finder(lines_of(message)).blocks)
     if len(blocks) > _MOST_TABLES or sum(len(block.rows) for block in blocks) > _MOST_ROWS:
         return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.TOO_LONG),))
+    if blocks and message.startswith("Revert"):
+        return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.REVERTED),))
     read = [each for block in blocks for each in block.read()]
     tables = [each for each in read if isinstance(each, Table)]
     if not any(isinstance(each, Refusal) for each in read):  # a refused table may be the other side

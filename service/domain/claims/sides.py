@@ -89,7 +89,8 @@ def _role(table: Table, tables: Sequence[Table]) -> Role:
     if known and Role.AFTER not in known:
         return Role.VARIANT if unknown else Role.AFTER
     if known:
-        return Role.BEFORE if known == {Role.AFTER} and not unknown else Role.SINGLE
+        is_first = all(each.rows[0].line > table.rows[0].line for each in others)
+        return Role.BEFORE if known == {Role.AFTER} and is_first and not unknown else Role.SINGLE
     if len(unknown) != 1 or table.names_cause == unknown[0].names_cause:
         return Role.SINGLE
     return Role.AFTER if table.names_cause else Role.BEFORE

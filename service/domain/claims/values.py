@@ -88,6 +88,7 @@ class Fault(StrEnum):
 
     TOO_LONG = "too long to be read"
     HIDDEN_CHARACTERS = "the table has invisible characters, so it may not show what it says"
+    REVERTED = "a message that reverts a change may show the table of that change"
     QUOTED = "the table is quoted in part, or quoted from a quote"
     NOT_A_NUMBER = "a finite number of at least 0 is expected here"
     TOO_LARGE = "the number is too large"

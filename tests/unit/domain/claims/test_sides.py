@@ -72,6 +72,7 @@ def test_several_variants_are_compared_with_one_baseline() -> None:
         ("Fixed size, optimized:", "Improved and fixed:"),
         ("Measured on a laptop.", "After:"),
         ("Before:", "With clang 19:"),
+        ("After:", "With a larger cache:"),
         ("Faster than before:", "Slower than before:"),
         ("Same as before:", "Compared with the new one:"),
         ("Something:", "By measuring again:"),
