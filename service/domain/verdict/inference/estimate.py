@@ -100,8 +100,10 @@ def ratio_of(log: float) -> float:
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
 
 
-def reach_of_error(error: float, pairs: int) -> float:
-    """Half-width of the 95 % interval of a log ratio by Student's t, from its stored standard error.
+def reach_of_error(error: float, pairs: int, one_sided: float = _ONE_SIDED) -> float:
+    """Half-width of the interval of a log ratio by Student's t, from its stored standard error.
+
+    Each end misses with probability ``one_sided``; by default, it is the 95 % interval.
 
     The degrees of freedom are those of :func:`estimate`; with fewer than two pairs there are none, and the
     half-width is infinite unless the error is 0.
@@ -109,7 +111,7 @@ def reach_of_error(error: float, pairs: int) -> float:
     degrees = pairs - 2 * _cut(pairs) - 1
     if error == 0:
         return 0.0
-    return -_t(degrees, _ONE_SIDED) * error if degrees > 0 else math.inf
+    return -_t(degrees, one_sided) * error if degrees > 0 else math.inf
 
 
 def spread_of(logs: Sequence[float]) -> float:

@@ -1,0 +1,254 @@
+"""Answer claims by what a run measured: the ratios, because values belong to the author's machine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from service.domain.measuring.launch_order import threads_of
+from service.domain.measuring.metric import RATES
+from service.domain.verdict.inference.estimate import reach_of_error
+from service.domain.verdict.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from service.domain.claims.values import Claim
+
+WRONG: Final = 0.05  # most probability that a message with only true claims gets an adverse answer
+_UNCHANGED: Final = 0.01  # a smaller claimed difference claims that nothing changed
+_REPRODUCED: Final = 0.25  # of the claimed difference (log scale); surely less is not reproduced
+_SMALLER, _LARGER = 0.8, 1.25
+_HALF, _TWICE = 0.5, 2.0
+_AGGREGATES: Final = ("_mean", "_median")
+
+
+class Answer(StrEnum):
+    """Answer to a claim."""
+
+    CONFIRMED = "confirmed"
+    SMALLER = "smaller than claimed"
+    LARGER = "larger than claimed"
+    NOT_REPRODUCED = "not reproduced"
+    OPPOSITE = "opposite"
+    TOO_NOISY = "too noisy to say"
+    NOT_MEASURABLE = "not measurable here"
+
+    @property
+    def is_adverse(self) -> bool:
+        """Return whether it says that the claim does not hold."""
+        return self in {Answer.SMALLER, Answer.NOT_REPRODUCED, Answer.OPPOSITE}
+
+
+class Obstacle(StrEnum):
+    """Reason why a claim is not measurable here."""
+
+    NO_RATIO = "the claimed values have no ratio"
+    NO_BENCHMARK = "no benchmark of this name was measured"
+    SEVERAL_SUITES = "several suites have a benchmark of this name"
+    SEVERAL_VARIANTS = "the message has several variants"
+    NO_METRIC = "the job does not compare this metric"
+    OTHER_WORK = "an iteration of the patch does other work"
+    NOT_IN_PARENT = "the parent does not have it"
+    NOT_IN_PATCH = "the patch set does not have it"
+    FAILS = "it fails"
+    NO_PAIRS = "it has too few pairs"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A compared row; ``ratio`` and its interval are patch ÷ base.
+
+    ``per`` is the rate by which a time is divided because an iteration does other work; else empty.
+    ``error`` is the standard error of the ratio's logarithm; None for a counter that repeats exactly.
+    """
+
+    job: str
+    suite: str
+    benchmark: str
+    metric: str
+    verdict: Verdict
+    pairs: int = 0
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    error: float | None = None
+    per: str = ""
+    is_same_program: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A claim and its answer; ``ratio`` is new ÷ old as the claim counts it, between ``low`` and ``high``.
+
+    ``row`` is what answers it. Only a claim that is not measurable here has an obstacle.
+    """
+
+    claim: Claim
+    answer: Answer
+    obstacle: Obstacle | None = None
+    row: Measured | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def answers(claims: Sequence[Claim], rows: Sequence[Measured], same_within: float) -> tuple[Answered, ...]:
+    """Answer each claim, in order.
+
+    Args:
+        claims: of one commit message.
+        rows: that the run compared, in the order of its jobs.
+        same_within: the policy's: a smaller change counts as none.
+
+    Returns:
+        One answer for each claim. If all claims that can be answered are exactly true, the probability that
+        any gets an adverse answer is at most :data:`WRONG`, as far as the intervals of the rows hold.
+    """
+    variants = _variants(claims)
+    found = [_found(claim, rows) for claim in claims]
+    family = max(1, len({claim.benchmark for claim, row in zip(claims, found, strict=True) if row}))
+    return tuple(
+        _answered(claim, row, family, same_within, is_variant=claim.benchmark in variants)
+        for claim, row in zip(claims, found, strict=True)
+    )
+
+
+def _variants(claims: Iterable[Claim]) -> frozenset[str]:
+    """Return the benchmarks that several tables have new values of."""
+    tables: dict[str, set[int | None]] = {}
+    for each in claims:
+        tables.setdefault(each.benchmark, set()).add(each.table)
+    return frozenset(name for name, of in tables.items() if len(of) > 1)
+
+
+def _found(claim: Claim, rows: Sequence[Measured]) -> Obstacle | Measured:
+    """Choose the row that answers a claim: of the first job that has the benchmark."""
+    names = (claim.benchmark, *(claim.benchmark.removesuffix(each) for each in _AGGREGATES))
+    own = next((alike for name in names if (alike := [row for row in rows if row.benchmark == name])), [])
+    if not own:
+        return Obstacle.NO_BENCHMARK
+    own = [row for row in own if row.job == own[0].job]
+    if len({row.suite for row in own}) > 1:
+        return Obstacle.SEVERAL_SUITES
+    by_metric = {row.metric: row for row in own}
+    for metric in _alike(claim, by_metric):
+        if (row := by_metric.get(metric)) is not None:
+            is_same = not row.per or claim.metric == row.per
+            return row if is_same else Obstacle.OTHER_WORK
+    return Obstacle.NO_METRIC
+
+
+def _alike(claim: Claim, known: Iterable[str]) -> Sequence[str]:
+    """Return the metrics that answer a claim, the best first.
+
+    A rate is the reciprocal of the benchmark's own clock. Real time is CPU time if the job does not compare
+    it: then one thread runs, and hardly waits.
+    """
+    if claim.metric in RATES:
+        clock = "real_time" if "cpu_time" not in known else "cpu_time"
+        return (claim.metric, clock)
+    if claim.metric == "real_time" and threads_of(claim.benchmark) == 1:
+        return ("real_time", "cpu_time")
+    return (claim.metric,)
+
+
+_OBSTACLES: Final = {
+    Verdict.NEW: Obstacle.NOT_IN_PARENT,
+    Verdict.REMOVED: Obstacle.NOT_IN_PATCH,
+    Verdict.BROKEN: Obstacle.FAILS,
+    Verdict.FAILING: Obstacle.FAILS,
+}
+
+
+def _answered(
+    claim: Claim, row: Obstacle | Measured, family: int, same_within: float, *, is_variant: bool
+) -> Answered:
+    if isinstance(row, Obstacle):
+        return Answered(claim, Answer.NOT_MEASURABLE, row)
+    obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _OBSTACLES.get(row.verdict)
+    claimed = _log(claim.ratio)
+    if claimed is None:
+        obstacle = Obstacle.NO_RATIO
+    if obstacle is not None or claimed is None:
+        return Answered(claim, Answer.NOT_MEASURABLE, obstacle, row)
+    rounding = _rounding(claim)
+    if row.is_same_program:
+        is_none = _is_none(claimed, rounding)
+        return Answered(claim, Answer.CONFIRMED if is_none else Answer.NOT_REPRODUCED, row=row)
+    logs = [_log(each) for each in (row.ratio, row.low, row.high)]
+    known = [each for each in logs if each is not None]
+    if len(known) < len(logs):
+        return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.NO_PAIRS, row)
+    sign = -1 if claim.metric in RATES and row.metric not in RATES else 1
+    centre, *ends = (sign * each for each in known)
+    low, high = sorted(ends)
+    reach = _reach(row, family)
+    wide = min(low, centre - reach), max(high, centre + reach)
+    answer = _answer(claimed, rounding, (low, high), wide, same_within)
+    return Answered(claim, answer, None, row, *(math.exp(each) for each in (centre, low, high)))
+
+
+def _log(ratio: float | None) -> float | None:
+    return math.log(ratio) if ratio is not None and 0 < ratio < math.inf else None
+
+
+def _rounding(claim: Claim) -> float:
+    """Return by how much the true log ratio may differ from that of the printed values."""
+    return sum(map(_half_a_digit, (claim.before, claim.after)))
+
+
+def _half_a_digit(value: float) -> float:
+    """Return half a unit of the last digit of a number, relative to it.
+
+    Zeros at its end are not known to be printed; those of an integer are taken to be.
+    """
+    exponent = Decimal(repr(value)).normalize().as_tuple().exponent
+    half = 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else math.inf
+    return -math.log1p(-half / value) if half < value else math.inf
+
+
+def _is_none(claimed: float, rounding: float) -> bool:
+    """Return whether a claimed log ratio says that nothing changed."""
+    return abs(claimed) <= max(_UNCHANGED, rounding)
+
+
+def _reach(row: Measured, family: int) -> float:
+    """Return the half-width of an interval that misses with the row's share of :data:`WRONG`."""
+    return reach_of_error(row.error, row.pairs, WRONG / 2 / family) if row.error else 0.0
+
+
+def _answer(
+    claimed: float,
+    rounding: float,
+    shown: tuple[float, float],
+    wide: tuple[float, float],
+    same_within: float,
+) -> Answer:
+    """Compare logarithms: a claim with the shown interval, and adverse answers with the ``wide`` one."""
+    if _is_none(claimed, rounding):
+        return _answer_none(rounding, shown, wide, math.log1p(same_within))
+    sign = math.copysign(1.0, claimed)
+    low, high = sorted(sign * each for each in shown)
+    surely, at_most = sorted(sign * each for each in wide)
+    least, most = abs(claimed) - rounding, abs(claimed) + rounding
+    if at_most < _REPRODUCED * least:
+        return Answer.OPPOSITE if at_most < 0 else Answer.NOT_REPRODUCED
+    if surely > 0 and at_most < _SMALLER * least:
+        return Answer.SMALLER
+    if surely > _LARGER * most:
+        return Answer.LARGER
+    is_near = low >= _HALF * least and high <= _TWICE * most
+    return Answer.CONFIRMED if is_near else Answer.TOO_NOISY
+
+
+def _answer_none(
+    rounding: float, shown: tuple[float, float], wide: tuple[float, float], margin: float
+) -> Answer:
+    """Answer a claim that nothing changed; less than ``margin`` is no change."""
+    if -margin - rounding <= shown[0] and shown[1] <= margin + rounding:
+        return Answer.CONFIRMED
+    return Answer.NOT_REPRODUCED if wide[0] > rounding or wide[1] < -rounding else Answer.TOO_NOISY

@@ -1,0 +1,175 @@
+"""Answers to claims."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.claims.answers import (
+    WRONG,
+    Answer,
+    Answered,
+    Measured,
+    Obstacle,
+    answers,
+)
+from service.domain.claims.values import Claim
+from service.domain.verdict.inference.estimate import estimate_of
+from service.domain.verdict.inference.verdict import Verdict
+
+NAME = "HTB/Find/threads:1"
+SAME_WITHIN = 0.03
+NOTHING = 0.01  # a smaller claimed difference is none
+
+
+def claim(ratio: float | None, metric: str = "real_time", name: str = NAME) -> Claim:
+    return Claim(7, name, metric, 123456.0, round(123456.0 * (ratio or 0.0), 1), ratio)
+
+
+def row(low: float, high: float, metric: str = "real_time", name: str = NAME) -> Measured:
+    ratio = math.sqrt(low * high)
+    return Measured("perf", "s", name, metric, Verdict.UNDECIDED, 20, ratio, low, high)
+
+
+def one(claim: Claim, *rows: Measured) -> Answered:
+    (found,) = answers([claim], rows, SAME_WITHIN)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claimed", "low", "high", "answer"),
+    [
+        (0.8, 0.79, 0.81, Answer.CONFIRMED),
+        (0.8, 0.75, 0.88, Answer.CONFIRMED),
+        (1.2, 1.18, 1.22, Answer.CONFIRMED),
+        (0.8, 0.86, 0.9, Answer.SMALLER),
+        (0.8, 0.965, 0.975, Answer.NOT_REPRODUCED),
+        (0.8, 0.99, 1.01, Answer.NOT_REPRODUCED),
+        (0.985, 0.997, 1.003, Answer.NOT_REPRODUCED),  # and not confirmed, although the claim is small
+        (0.8, 1.02, 1.04, Answer.OPPOSITE),
+        (1.2, 0.9, 0.99, Answer.OPPOSITE),
+        (0.8, 0.6, 0.7, Answer.LARGER),
+        (0.8, 0.84, 1.01, Answer.TOO_NOISY),  # 0.82 would be a confirmation, 1.0 none
+        (0.8, 0.5, 1.5, Answer.TOO_NOISY),
+        (1.0, 0.99, 1.01, Answer.CONFIRMED),
+        (1.005, 0.99, 1.01, Answer.CONFIRMED),
+        (1.0, 1.05, 1.07, Answer.NOT_REPRODUCED),
+        (1.0, 0.9, 1.1, Answer.TOO_NOISY),
+    ],
+)
+def test_the_interval_answers(claimed: float, low: float, high: float, answer: Answer) -> None:
+    found = one(claim(claimed), row(low, high))
+    assert (found.answer, found.obstacle) == (answer, None)
+    assert [found.low, found.high] == pytest.approx([low, high])
+
+
+def test_printed_digits_limit_what_is_claimed() -> None:
+    """3 ns → 2 ns may be anything from −29 to −57 %."""
+    exact, printed = claim(2 / 3), Claim(7, NAME, "real_time", 3.0, 2.0, 2 / 3)
+    assert one(exact, row(0.71, 0.74)).answer is Answer.CONFIRMED
+    assert one(exact, row(0.76, 0.8)).answer is Answer.SMALLER
+    assert one(printed, row(0.76, 0.8)).answer is Answer.CONFIRMED
+
+
+def test_a_rate_is_answered_by_the_time() -> None:
+    found = one(claim(1.25, "items_per_second"), row(0.79, 0.81, "cpu_time"))
+    assert found.answer is Answer.CONFIRMED
+    assert found.ratio == pytest.approx(1.25, rel=0.01)
+    assert [found.low, found.high] == pytest.approx([1 / 0.81, 1 / 0.79])
+
+
+def test_the_own_row_of_a_metric_comes_first() -> None:
+    rows = [row(0.99, 1.01, "cpu_time"), row(0.79, 0.81), row(1.2, 1.3, "items_per_second")]
+    assert one(claim(0.8), *rows).answer is Answer.CONFIRMED
+    assert one(claim(1.25, "items_per_second"), *rows).answer is Answer.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "obstacle"),
+    [
+        (claim(0.8), [row(1, 1, name="Other")], Obstacle.NO_BENCHMARK),
+        (claim(0.8), [row(1, 1), replace(row(1, 1), suite="t")], Obstacle.SEVERAL_SUITES),
+        (claim(0.8, "PeakBytes"), [row(1, 1)], Obstacle.NO_METRIC),
+        (claim(0.8, name="BM/threads:8"), [row(1, 1, "cpu_time", "BM/threads:8")], Obstacle.NO_METRIC),
+        (claim(0.8), [replace(row(1, 1), per="items_per_second")], Obstacle.OTHER_WORK),
+        (claim(None), [row(1, 1)], Obstacle.NO_RATIO),
+        (claim(0.0), [row(1, 1)], Obstacle.NO_RATIO),
+        (claim(math.inf), [row(1, 1)], Obstacle.NO_RATIO),
+        (claim(0.8), [replace(row(1, 1), verdict=Verdict.NEW)], Obstacle.NOT_IN_PARENT),
+        (claim(0.8), [replace(row(1, 1), verdict=Verdict.REMOVED)], Obstacle.NOT_IN_PATCH),
+        (claim(0.8), [replace(row(1, 1), verdict=Verdict.BROKEN)], Obstacle.FAILS),
+        (claim(0.8), [replace(row(1, 1), verdict=Verdict.FAILING)], Obstacle.FAILS),
+        (claim(0.8), [replace(row(1, 1), low=None, high=None)], Obstacle.NO_PAIRS),
+        (claim(0.8), [replace(row(1, 1), ratio=0.0, low=0.0)], Obstacle.NO_PAIRS),
+    ],
+)
+def test_what_cannot_be_measured_says_why(claim: Claim, rows: list[Measured], obstacle: Obstacle) -> None:
+    found = one(claim, *rows)
+    assert (found.answer, found.obstacle) == (Answer.NOT_MEASURABLE, obstacle)
+
+
+def test_a_rate_whose_work_changed_is_answered_by_the_time_of_that_work() -> None:
+    per_item = replace(row(0.79, 0.81, "cpu_time"), per="items_per_second")
+    assert one(claim(1.25, "items_per_second"), per_item).answer is Answer.CONFIRMED
+    assert one(claim(1.25, "bytes_per_second"), per_item).obstacle is Obstacle.OTHER_WORK
+
+
+def test_the_first_job_with_the_benchmark_answers() -> None:
+    later = replace(row(1.19, 1.21), job="other")
+    assert one(claim(0.8), row(0.79, 0.81), later).row == row(0.79, 0.81)
+
+
+def test_a_mean_of_repetitions_is_answered_by_the_benchmark() -> None:
+    assert one(claim(0.8, name=f"{NAME}_mean"), row(0.79, 0.81)).answer is Answer.CONFIRMED
+    assert one(claim(0.8, name=f"{NAME}_stddev"), row(0.79, 0.81)).obstacle is Obstacle.NO_BENCHMARK
+
+
+def test_several_variants_of_a_benchmark_are_not_told_apart() -> None:
+    variants = [replace(claim(0.8), table=1), replace(claim(0.5), table=2), claim(0.8, name="Other")]
+    found = answers(variants, [row(0.79, 0.81), row(0.79, 0.81, name="Other")], SAME_WITHIN)
+    several = Obstacle.SEVERAL_VARIANTS
+    assert [each.obstacle for each in found] == [several, several, None]
+
+
+def test_equal_programs_confirm_only_that_nothing_changed() -> None:
+    same = replace(row(1, 1), verdict=Verdict.SAME, ratio=None, low=None, high=None, is_same_program=True)
+    assert one(claim(0.8), same).answer is Answer.NOT_REPRODUCED
+    assert one(claim(1.0), same).answer is Answer.CONFIRMED
+
+
+@given(
+    st.floats(0.01, 100.0),
+    st.floats(-3.0, 3.0),
+    st.floats(0.0, 3.0),
+    st.floats(0.0, 1.0),
+)
+def test_a_claim_within_the_interval_gets_no_adverse_answer(
+    ratio: float, offset: float, half: float, error: float
+) -> None:
+    """Whatever the interval is: it may only be adverse to claims outside of it."""
+    centre = math.log(ratio) + min(max(offset, -half), half)
+    ends = (math.exp(centre - half), math.exp(centre + half))
+    measured = replace(row(*ends), error=error)
+    found = one(claim(ratio), measured)
+    assert not found.answer.is_adverse or abs(math.log(ratio)) <= NOTHING
+
+
+def test_true_claims_are_seldom_called_wrong() -> None:
+    """Forty claims in each message, all exactly true; the pairs scatter by 5 %."""
+    draw, messages, adverse = Random(33), 150, 0  # noqa: S311 - a simulation
+    names = [f"BM/{number}" for number in range(40)]
+    for _ in range(messages):
+        rows = []
+        for name in names:
+            found = estimate_of([draw.gauss(math.log(0.9), 0.05) for _ in range(16)])
+            low, high = map(math.exp, found.bounds(0.025))
+            measured = row(low, high, name=name)
+            rows.append(replace(measured, pairs=16, ratio=found.ratio, error=found.error))
+        found_all = answers([claim(0.9, name=name) for name in names], rows, SAME_WITHIN)
+        adverse += any(each.answer.is_adverse for each in found_all)
+    assert adverse <= messages * WRONG
