@@ -1,0 +1,94 @@
+"""Claims of commit messages and their answers, as steps store them and as pages and API show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from service.domain.claims.answers import Answer, Answered
+from service.domain.claims.values import Claim
+from service.ports.runs.shown import ADDRESS
+from service.ports.verdict import MeasuredRatio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredClaim(MeasuredRatio):
+    """A claim beside what was measured: ``ratio`` is new divided by old, as the claimed metric counts it."""
+
+    line: int = field(metadata={"description": "of the commit message, where the new value stands"})
+    benchmark: str
+    metric: str
+    before: float
+    after: float
+    unit: str = field(metadata={"description": "of a time; empty: as printed, without one"})
+    claimed: float | None = field(metadata={"description": "the claimed new value divided by the old one"})
+    answer: Answer
+    obstacle: str = field(metadata={"description": "why it is not measurable here; else empty"})
+    job: str = field(metadata={"description": "the job that measured it; may be empty"})
+    measured_metric: str = field(metadata={"description": "the metric that answers it; may be empty"})
+
+    @staticmethod
+    def of(found: Answered) -> AnsweredClaim:
+        """Convert an answer."""
+        claim, row = found.claim, found.row
+        return AnsweredClaim(
+            ratio=found.ratio,
+            low=found.low,
+            high=found.high,
+            line=claim.line,
+            benchmark=claim.benchmark,
+            metric=claim.metric,
+            before=claim.before,
+            after=claim.after,
+            unit=claim.unit,
+            claimed=claim.ratio,
+            answer=found.answer,
+            obstacle=found.obstacle or "",
+            job=row.job if row else "",
+            measured_metric=row.metric if row else "",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedRun:
+    """The newest decided run of a revision whose message has claims."""
+
+    run_id: int
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    subject: str
+    author: str
+    decided_at: datetime
+    is_merged: bool
+    change: int | None
+    change_address: str | None = field(metadata=ADDRESS)
+    patch_set: int | None
+    claims: tuple[AnsweredClaim, ...]
+
+
+class Claims(Protocol):
+    """The claims of revisions; a revision's message never changes."""
+
+    def store(self, instance: str, project: str, revision: str, claims: Sequence[Claim]) -> None:
+        """Store the claims of a revision, unless some are stored."""
+
+    def of(self, instance: str, project: str, revision: str) -> Sequence[Claim]:
+        """Return the claims of a revision, in the order of its message."""
+
+
+class ClaimReading(Protocol):
+    """Claims with their answers, of runs that the caller may see."""
+
+    def claims(self, run_id: int) -> Sequence[AnsweredClaim]:
+        """Answer the claims of a run's revision by what its builds have compared so far.
+
+        Raises:
+            NotFound: there is no such run.
+        """
+
+    def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:
+        """Return the newest runs decided since then whose revisions have claims, the newest first."""
