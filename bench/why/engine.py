@@ -14,6 +14,7 @@ from service.domain.project.benchmark import Suite
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.instruction_counts import LAUNCHES
 from service.domain.verdict.explanation.causes import causes
+from service.steps.measuring.disassemble import listed
 from service.steps.measuring.launching import Launcher
 from service.wiring.build_host import make_build_host
 from tests.support.building.build_host import MemoryClaimed, session_of
@@ -58,9 +59,11 @@ def count(work: Path, programs: Mapping[Side, Path], benchmark: str) -> tuple[li
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
     launcher = Launcher(session_of(host, job, MemoryClaimed(seed="why")), trees)
     suite = launcher.suites[_SUITE]
-    return tuple(
-        [launcher.count_events(suite, side, benchmark, _LIMIT) for _ in range(LAUNCHES)] for side in Side
-    )
+    sides = []
+    for side in Side:
+        launches = [launcher.count_events(suite, side, benchmark, _LIMIT) for _ in range(LAUNCHES)]
+        sides.append([*launches[:-1], listed(launcher, suite, side, launches[-1], _LIMIT)])
+    return tuple(sides)
 
 
 def _seconds(program: Path, benchmark: str) -> float:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from service.domain.measuring.callgrind_functions import LOOP_ENDS, FunctionCount
+from service.domain.measuring.callgrind_functions import FunctionCount
+from service.domain.measuring.callgrind_loop import LOOP_ENDS
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
 

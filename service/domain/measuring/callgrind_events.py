@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.callgrind import Counted, Trial, numbered_loops
-from service.domain.measuring.callgrind_functions import by_function, functions
+from service.domain.measuring.callgrind_functions import by_function
+from service.domain.measuring.callgrind_loop import Loop, last_loop
 from service.domain.values.errors import BadResults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from service.domain.measuring.callgrind_functions import Code
 
 
 class Event(StrEnum):
@@ -56,12 +55,14 @@ _LOCKING: Final = frozenset(
     }
 )
 _CALLEES: Final = MappingProxyType({Event.ALLOCATIONS: _ALLOCATING, Event.LOCKS: _LOCKING})
-_MOST_NAMES: Final = 10_000  # that are kept while other benchmarks are counted
-_HEADER: Final = re.compile(rb"^events: ([A-Za-z0-9 ]{1,200})$", re.MULTILINE)
 
 
-def counted_as(event: Event) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the columns whose sum counts an event, or the functions whose calls do."""
+Ways = tuple[tuple[str, ...], frozenset[str]]
+"""Columns whose sum counts an event, or functions whose calls do."""
+
+
+def counted_as(event: Event) -> Ways:
+    """Return how an event is counted."""
     return _COLUMNS.get(event, ()), _CALLEES.get(event, frozenset())
 
 
@@ -70,32 +71,31 @@ class LoopEvents:
     """Events per iteration of a launch's last timed loop.
 
     ``functions`` divides each event among the functions of the program, ``calls`` are those of each of them
-    by others, and ``counted`` are the instructions, as other launches have them. ``code`` says where
-    the executed instructions are, ``executed`` which ones the hottest functions executed, if that is known.
-    ``dumps`` are Callgrind's, ``names`` all functions in the loop; empty if that is not known.
+    by others, and ``counted`` are the instructions, as other launches have them, of more functions.
+    ``executed`` are the instructions that the hottest functions executed, if they were listed.
     """
 
     rates: Mapping[Event, float]
     functions: Mapping[Event, Mapping[str, float]]
     calls: Mapping[str, float]
     counted: Counted
-    code: Mapping[str, Code] = field(default_factory=dict)
+    loop: Loop = field(default_factory=Loop)
     executed: Mapping[str, float] = field(default_factory=dict)
-    dumps: bytes = b""
-    names: frozenset[str] = frozenset()
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the loop."""
+        return self.counted.launches[-1][-1].iterations
 
 
 def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
     """Read the events of a launch of one benchmark; arguments and errors as :func:`callgrind.trials`."""
-    header = _HEADER.search(dumps)
-    events = header[1] if header else b"Ir"
-    loops = numbered_loops(dumps, log, benchmark, events)
-    known = events.decode().split(" ")
-    wanted = [name for names in _COLUMNS.values() for name in names]
-    if not set(wanted) <= set(known):
+    loop = last_loop(dumps)
+    loops = numbered_loops(dumps, log, benchmark, " ".join(loop.events).encode())
+    if not set(chain(*_COLUMNS.values())) <= set(loop.events):
         raise BadResults("the dumps do not count cache misses, branch misses and system calls")
-    columns = [[known.index(name) for name in names] for names in _COLUMNS.values()]
-    divided = by_function(dumps, columns, list(_CALLEES.values()))
+    columns = [[loop.events.index(name) for name in names] for names in _COLUMNS.values()]
+    divided = by_function(loop, columns, list(_CALLEES.values()))
     iterations, totals = loops[-1]
     if not iterations:
         raise BadResults("the last timed loop has no iteration")
@@ -107,10 +107,8 @@ def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
     rates = {event: sum(by_event[event].values()) for event in _CALLEES}
     for event, chosen in zip(_COLUMNS, columns, strict=True):
         rates[event] = _rate(loops, chosen)
-    counted = Counted(((Trial(iterations, totals[0]),),), functions=functions(dumps))
-    names = divided.names if len(divided.names) <= _MOST_NAMES else frozenset[str]()
-    calls = each(divided.calls)
-    return LoopEvents(rates, by_event, calls, counted, divided.code, dumps=dumps, names=names)
+    counted = Counted(((Trial(iterations, totals[0]),),), functions=divided.functions)
+    return LoopEvents(rates, by_event, each(divided.calls), counted, loop)
 
 
 def _rate(loops: tuple[tuple[int, tuple[int, ...]], ...], columns: list[int]) -> float:

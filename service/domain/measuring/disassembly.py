@@ -1,22 +1,37 @@
-"""Read the instructions of an address range, and the source line of each, from objdump's listing."""
+"""List the instructions of address ranges with objdump, and read its listings."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from service.domain.building.sandbox_command import Limits
+from service.domain.measuring.formats.program import OUT, Invocation
 from service.domain.measuring.function_names import function_name, shown_name
 from service.domain.values.errors import BadResults
 from service.domain.values.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-# -l and --inlines need debug information, and print nothing without it.
-OBJDUMP: Final = "objdump -d -C -l --inlines --no-show-raw-insn"
+    from service.domain.measuring.callgrind_loop import Code
+
 GAP: Final = "…"  # the text of an instruction that stands for others
-MOST_BYTES: Final = 8 << 20  # of a listing
+MOST_BYTES: Final = 16 << 20  # of a listing
+_FILE: Final = "listing"
+# The arguments are triples: a file, and the addresses at which a range begins and ends. Options that name
+# source lines need debug information, and print nothing without it.
+_OBJDUMP: Final = (
+    'while [ $# -gt 0 ]; do objdump -d --no-show-raw-insn{} --start-address="$2" --stop-address="$3" -- "$1"'
+    " || exit; shift 3; done"
+)
+_LINES: Final = " -C -l --inlines"
+_HOTTEST: Final = 10  # functions
+_HOT: Final = 0.01  # of the loop's instructions that the program itself executed
+_LONGEST: Final = 1 << 16  # bytes of a function
 _MOST_TEXT: Final = 120  # characters of an instruction
 _MOST_NAME: Final = 60  # of a function in it
 _LONGEST_PATH: Final = 500
@@ -24,12 +39,30 @@ _READ: Final = 4000  # characters of a line; template arguments can have more
 _NOWHERE: Final = ("", 0)
 _GENERATED: Final = "build/"
 
+_OBJECT: Final = re.compile(r"(.+): +file format ")
 _INSTRUCTION: Final = re.compile(r" *([0-9a-f]{1,16}):\t(.+)")
 _LINE: Final = re.compile("[0-9]{1,9}")
 _INLINED: Final = "inlined by "
 _DATA: Final = re.compile(r"0x[0-9a-f]+(?=\(%rip\))")
 _TARGET: Final = re.compile(r"(.*?[ ,])([0-9a-f]{1,16}) <(.+)")
 _OFFSET: Final = re.compile(r"\+0x[0-9a-f]{1,16}$")
+_JUMP: Final = re.compile(r"\b(j[a-z]+|call[a-z]*) .*")
+_ADDRESS: Final = re.compile(r"-?0x[0-9a-f]{5,}|-?0x[0-9a-f]+(?=\(%rip\))")
+_PADDING: Final = re.compile(r"(?:data16|cs|nop|endbr|xchg +%ax,%ax)")
+_PACKED: Final = re.compile(
+    r"v?(?:(?:add|sub|addsub|mul|div|sqrt|max|min|hadd|dp|round|rcp|rsqrt|cmp[a-z]*|blendv?|fn?m(?:add|sub)[0-9]+)p[sd]"
+    r"|cvt(?:dq|ps|pd|tps|tpd)2[a-z]+"
+    r"|p(?:add|sub|mul|madd|max|min|avg|sad|cmp|sll|srl|sra|and|or|xor|shuf|unpck|blend|sign|abs|movmsk|movs|movz)[a-z0-9]*)"
+    r" +(.*)"
+)
+
+
+class Range(NamedTuple):
+    """Addresses in a program or library: of the first instruction, and behind the last."""
+
+    path: str
+    begin: int
+    end: int
 
 
 class Instruction(NamedTuple):
@@ -48,8 +81,50 @@ class Instruction(NamedTuple):
     line: int = 0
 
 
+def hottest(code: Iterable[Code]) -> list[Range]:
+    """Choose the functions that executed most instructions, the hottest first."""
+    spent = [(sum(each.executed.values()), each) for each in code]
+    least = max(1, _HOT * sum(count for count, _ in spent))
+    hot = sorted((each for each in spent if each[0] >= least), key=lambda each: -each[0])
+    found = [Range(each.path, min(each.executed), max(each.executed) + 1) for _, each in hot[:_HOTTEST]]
+    return [each for each in found if each.path.startswith("/") and each.end - each.begin <= _LONGEST]
+
+
+def list_of(ranges: Iterable[Range], seconds: float, *, has_lines: bool = False) -> Invocation:
+    """List the instructions of these ranges, in at most ``seconds``; with source lines if asked for."""
+    line = f'{{ {_OBJDUMP.format(_LINES if has_lines else "")}; }} >"{OUT}/{_FILE}"'
+    limits = Limits(seconds, file_bytes=MOST_BYTES)
+    return Invocation(line, tuple(map(str, chain(*ranges))), limits, file=_FILE)
+
+
+def executed(code: Iterable[Code], listing: bytes, iterations: int) -> dict[str, float]:
+    """Count the listed instructions per iteration, by their text without addresses, without padding.
+
+    Raises:
+        BadResults: the listing is too long.
+    """
+    texts = {(file, each.address): each.text for file, each in _listed(listing, ())}
+    rates = Counter[str]()
+    for each in code:
+        for address, count in each.executed.items():
+            text = texts.get((each.path, address), "").partition("#")[0].partition("<")[0].strip()
+            if text and not _PADDING.match(text):
+                rates[_ADDRESS.sub("", _JUMP.sub(r"\1", text))] += count
+    return {text: count / iterations for text, count in rates.items()}
+
+
+def packed(rates: Mapping[str, float]) -> float:
+    """Add up the instructions that compute with several values at once; clearing a register is none."""
+    found = 0.0
+    for text, rate in rates.items():
+        operands = match[1].split(",") if (match := _PACKED.match(text)) else []
+        if len(operands) > 1 and not ("xor" in text.split()[0] and len(set(operands)) == 1):
+            found += rate
+    return found
+
+
 def instructions(listing: bytes, roots: Collection[str]) -> tuple[Instruction, ...]:
-    """Read the output of :data:`OBJDUMP`.
+    """Read a listing with lines.
 
     An inlined instruction of another library gets the line of the repository that it was inlined into.
 
@@ -58,28 +133,36 @@ def instructions(listing: bytes, roots: Collection[str]) -> tuple[Instruction, .
         roots: directories of the source tree, as debug information may name them.
 
     Raises:
-        BadResults: the listing is too large.
+        BadResults: the listing is too long.
     """
+    return tuple(_named(each) for _, each in _listed(listing, roots))
+
+
+def _listed(listing: bytes, roots: Collection[str]) -> Iterator[tuple[str, Instruction]]:
+    """Read instructions as objdump writes them, each with the file that has it."""
     if len(listing) > MOST_BYTES:
-        raise BadResults(f"the disassembly has more than {MOST_BYTES >> 20} MiB")
-    found, is_new = list[Instruction](), False
+        raise BadResults(f"the listing has more than {MOST_BYTES >> 20} MiB")
+    file, is_new = "", False
     first = place = _NOWHERE  # the innermost, and the innermost in the repository
     for line in listing.decode("utf-8", "replace").split("\n"):
         cut = line[:_READ]
         if code := _INSTRUCTION.fullmatch(cut):
-            found.append(_instruction(int(code[1], 16), code[2], *(place if place[0] else _NOWHERE)))
+            path, number = place if place[0] else _NOWHERE
+            yield file, Instruction(int(code[1], 16), code[2], path=path, line=number)
             is_new = True
-            continue
-        path, _, number = cut.partition(" (")[0].rpartition(":")
-        if path and _LINE.fullmatch(number):
+        elif found := _OBJECT.match(cut):
+            file = found[1]
+        else:
+            path, _, digits = cut.partition(" (")[0].rpartition(":")
+            if not path or not _LINE.fullmatch(digits):
+                continue
             # What did not change since the last instruction is not printed again.
-            where = repository_path(path.removeprefix(_INLINED), roots), int(number)
+            where = repository_path(path.removeprefix(_INLINED), roots), int(digits)
             if not path.startswith(_INLINED):
                 first = place = where
             elif is_new:
                 place = first
             place, is_new = place if place[0] else where, False
-    return tuple(found)
 
 
 def repository_path(path: str, roots: Collection[str]) -> str:
@@ -105,15 +188,14 @@ def around(found: Sequence[Instruction], executed: Collection[int], context: int
     return kept
 
 
-def _instruction(address: int, raw: str, path: str, line: int) -> Instruction:
-    text = " ".join(raw.split())
-    text, _, symbol = text.partition(" # ")  # data, relative to the program counter
+def _named(found: Instruction) -> Instruction:
+    text, _, symbol = " ".join(found.text.split()).partition(" # ")  # data, relative to the program counter
     if symbol and (data := _DATA.search(text)):
         text = f"{text[: data.start()]}{_name(symbol.partition(' <')[2])}{text[data.end() :]}"
     target, symbol = 0, ""
     if jump := _TARGET.fullmatch(text):
         text, target, symbol = jump[1], int(jump[2], 16), _name(jump[3])
-    return Instruction(address, plain(text, _MOST_TEXT), target, symbol, path, line)
+    return found._replace(text=plain(text, _MOST_TEXT), target=target, symbol=symbol)
 
 
 def _name(raw: str) -> str:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.measuring.callgrind_functions import is_library
+from service.domain.measuring.callgrind_loop import is_library
 from service.domain.measuring.formats.reader import ReadLimits, read_run
 from service.domain.measuring.function_names import file_name, function_name
 from service.domain.measuring.launch_order import threads_of

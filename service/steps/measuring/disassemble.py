@@ -1,15 +1,13 @@
-"""Disassemble, on both sides, the function in which the first cause of a slow-down grew."""
+"""List the code of a benchmark's loop: that of its hottest functions, and of the one with the first cause."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.sandbox_command import Limits
 from service.domain.measuring.callgrind_events import Event, counted_as
-from service.domain.measuring.code_costs import code_costs
-from service.domain.measuring.disassembly import MOST_BYTES, OBJDUMP, instructions
-from service.domain.measuring.formats.program import OUT, Invocation
+from service.domain.measuring.disassembly import Range, executed, hottest, instructions, list_of
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.grown_functions import own, renamed
@@ -20,15 +18,27 @@ from service.steps.measuring.launching import Launcher, SideFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.measuring.callgrind_events import LoopEvents
-    from service.domain.measuring.code_costs import Code
+    from service.domain.measuring.callgrind_events import LoopEvents, Ways
+    from service.domain.measuring.callgrind_loop import Code
     from service.domain.project.benchmark import Suite
     from service.domain.verdict.explanation.explanation import Explanation
 
-_LISTING: Final = "listing"
-_SECONDS: Final = 20.0  # of an objdump; it reads all debug information of the program
+_SECONDS: Final = 10.0  # of objdump, which reads the symbols of the whole program
+_LINES_SECONDS: Final = 20.0  # of one that reads all debug information, too
 _REACH: Final = 256 << 10  # bytes; functions of one name may be far apart
 _LAST: Final = 16  # bytes of the longest instruction
+
+
+def listed(launcher: Launcher, suite: Suite, side: Side, events: LoopEvents, seconds: float) -> LoopEvents:
+    """Add which instructions the hottest functions executed, if objdump can list them."""
+    code = events.loop.code()
+    ranges = hottest(code)
+    if not ranges or seconds <= 0:
+        return events
+    with suppress(SideFailed, BadResults):  # the counts are as good without it
+        listing = launcher.run_tool(suite, side, list_of(ranges, min(_SECONDS, seconds)))
+        return replace(events, executed=executed(code, listing, events.iterations))
+    return events
 
 
 def disassembled(
@@ -50,65 +60,62 @@ def disassembled(
         seconds: at most for both sides.
     """
     base, patch = (launches[-1] for launches in sides)
-    function, counted, columns, callees = _asked(found, patch)
-    if not function:
+    function, counted, ways = _asked(found, patch)
+    if not function or seconds <= 0:
         return found
     was = renamed(base.counted, patch.counted).get(function, function)
+    after = patch.loop.code(function, *ways)
+    if not any(code.costs.total() for code in after):  # a library makes the calls
+        counted, ways = Event.INSTRUCTIONS, counted_as(Event.INSTRUCTIONS)
+        after = patch.loop.code(function, *ways)
+    if not after:
+        return found
+    chosen = _grown_most(base.loop.code(was, *ways), after, base.iterations, patch.iterations)
     try:
-        after = code_costs(patch.dumps, function, columns, callees)
-        if not any(code.costs.total() for code in after):  # a library makes the calls
-            counted = Event.INSTRUCTIONS
-            columns, callees = counted_as(counted)
-            after = code_costs(patch.dumps, function, columns)
-        if not after:
-            return found
-        before = code_costs(base.dumps, was, columns, callees)
-        chosen = _grown_most(before, after, *map(_iterations, (base, patch)))
         shown = [
-            _side(launcher, suite, side, code, of, min(_SECONDS, seconds / 2))
+            _side(launcher, suite, side, code, of, min(_LINES_SECONDS, seconds / 2))
             for side, code, of in zip(Side, chosen, (base, patch), strict=True)
         ]
     except (SideFailed, BadResults):
         return found
     if not shown[1].instructions:
         return found
-    return replace(found, assembly=align(function, *shown, counted=counted))
+    return replace(found, assembly=align(function, *shown, counted))
 
 
-def _asked(found: Explanation, patch: LoopEvents) -> tuple[str, str, tuple[str, ...], frozenset[str]]:
-    """Choose the function to show, and the events with their columns or callees that compare its lines."""
-    cause = next(iter(found.causes), None)
-    if cause is None:
-        return "", "", (), frozenset()
+def _asked(found: Explanation, patch: LoopEvents) -> tuple[str, str, Ways]:
+    """Choose the function to show, the events that compare its lines, and how these are counted."""
+    if not found.causes:
+        return "", "", ((), frozenset())
+    cause = found.causes[0]
     if cause.kind is Kind.INLINING:
-        return own(patch.counted).get(cause.function, ("", 0.0))[0], CALLS, (), frozenset({cause.function})
-    named = [event for event in Event if event.value == cause.kind.value]
+        caller, _ = own(patch.counted).get(cause.function, ("", 0.0))
+        return caller, CALLS, ((), frozenset({cause.function}))
+    counted = next((event for event in Event if event.value == cause.kind.value), Event.INSTRUCTIONS)
     if cause.kind is Kind.CACHE_MISSES:  # the level that is shown
         levels = Event.L1_MISSES, Event.LL_MISSES
-        named = [min(levels, key=lambda event: abs(patch.rates[event] - cause.patch))]
-    counted = named[0] if named else Event.INSTRUCTIONS
-    return cause.function, counted, *counted_as(counted)
+        counted = min(levels, key=lambda event: abs(patch.rates[event] - cause.patch))
+    return cause.function, counted, counted_as(counted)
 
 
 def _side(
     launcher: Launcher, suite: Suite, side: Side, code: Code | None, events: LoopEvents, seconds: float
 ) -> SideCode:
-    if code is None or not code.file.startswith("/") or not code.executed:
+    if code is None or not code.path.startswith("/"):
         return SideCode()
-    hottest = max(code.executed, key=code.executed.__getitem__)
-    reached = [at for at in code.executed if abs(at - hottest) <= _REACH]
-    first, last = min(reached), max(reached)
-    line = f'exec {OBJDUMP} "$@" >"{OUT}/{_LISTING}"'
-    arguments = f"--start-address={first:#x}", f"--stop-address={last + _LAST:#x}", code.file
-    limits = Limits(seconds, file_bytes=MOST_BYTES)
-    listing = launcher.run_tool(suite, side, Invocation(line, arguments, limits, file=_LISTING))
+    most = max(code.executed, key=code.executed.__getitem__)
+    reached = [at for at in code.executed if abs(at - most) <= _REACH]
+    shown = Range(code.path, min(reached), max(reached) + _LAST)
+    listing = launcher.run_tool(suite, side, list_of([shown], seconds, has_lines=True))
     found = instructions(listing, ("/src", str(launcher.trees[side])))
-    found = tuple(each for each in found if each.address <= last)  # what follows may be another function
-    executed, costs = (
-        {at: count / _iterations(events) for at, count in counts.items()}
-        for counts in (code.executed, code.costs)
+    found = tuple(each for each in found if each.address <= max(reached))  # others are of the next function
+    return SideCode(
+        found,
+        *(
+            {at: count / events.iterations for at, count in counts.items()}
+            for counts in (code.executed, code.costs)
+        ),
     )
-    return SideCode(found, executed, costs)
 
 
 def _grown_most(
@@ -129,7 +136,3 @@ def _grown_most(
         for was, code in pairs
     ]
     return pairs[rates.index(max(rates))]
-
-
-def _iterations(events: LoopEvents) -> int:
-    return events.counted.launches[-1][-1].iterations

@@ -23,7 +23,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import OTHER_THREADS, SEVERAL_THREADS
 from service.domain.wording.explanations import NOT_REACHED
 from service.steps.building.build_sides import built_tree
-from service.steps.measuring.disassemble import disassembled
+from service.steps.measuring.disassemble import disassembled, listed
 from service.steps.measuring.launching import Launcher, SideFailed
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from service.steps.building.session import BuildSession
 
 BUDGET: Final = 60.0  # seconds for all benchmarks, in addition to the machine time
+_MOST_NAMES: Final = 10_000  # of functions, kept while other benchmarks are counted
 _NAMING: Final = 5.0  # of these, kept to name the functions of a benchmark
 
 
@@ -155,17 +156,17 @@ def _explain(launcher: Launcher, row: Comparison, end: float) -> tuple[Explanati
         return _explained(row, obstacle=why), unknown
     except BadResults as error:
         return _explained(row, obstacle=str(error)), unknown
+    found = _explained(row)
     if row.row.metric.is_speed:
+        for side, launches in zip(Side, sides, strict=True):
+            launches[-1] = listed(launcher, launcher.suites[suite], side, launches[-1], end - clock())
         slowdown = row.growth if row.verdict is Verdict.SLOWER else None
-        grown = causes(sides[0], sides[1], slowdown)
+        found = replace(found, causes=causes(sides[0], sides[1], slowdown))
     else:
-        grown = more_allocations(sides[0], sides[1])
-    found = replace(_explained(row), causes=grown)
-    left = end - clock()
-    if left > 0:
-        found = disassembled(launcher, launcher.suites[suite], found, sides, left)
-    names = [each.names for each in chain(*sides)]
-    return found, unknown.union(*names) if all(names) else unknown
+        found = replace(found, causes=more_allocations(sides[0], sides[1]))
+    found = disassembled(launcher, launcher.suites[suite], found, sides, end - clock())
+    names = unknown.union(*(each.loop.names.values() for each in chain(*sides)))
+    return found, names if len(names) <= _MOST_NAMES else unknown
 
 
 def _explained(row: Comparison, *, obstacle: str = "") -> Explanation:

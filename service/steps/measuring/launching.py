@@ -12,9 +12,7 @@ from service.domain.machines.environment import load_between
 from service.domain.measuring.callgrind import trials
 from service.domain.measuring.callgrind_events import loop_events
 from service.domain.measuring.callgrind_functions import functions
-from service.domain.measuring.executed_code import LISTING, executed, places
 from service.domain.measuring.formats.program import (
-    OUT,
     RESULT,
     Invocation,
     NotMeasured,
@@ -57,7 +55,6 @@ if TYPE_CHECKING:
 _STATISTICS: Final = 16
 _SPARE_BENCHMARKS: Final = 100
 _PAD: Final = "BENCHGATE_PAD"
-_LISTING_SECONDS: Final = 10.0  # of objdump, which reads the symbols of the whole program
 
 
 class SideFailed(BenchgateError):
@@ -232,16 +229,7 @@ class Launcher:
     def count_events(self, suite: Suite, side: Side, benchmark: str, seconds: float) -> LoopEvents:
         """Count the events of the last timed loop of one benchmark; limits and errors as :meth:`count`."""
         output, own = self._count(suite, side, benchmark, seconds, has_events=True)
-        found = loop_events(output.file, output.log, own)
-        if not (arguments := places(found.code)):
-            return found
-        limits = Limits(min(seconds, _LISTING_SECONDS), file_bytes=RESULT_BYTES)
-        listing = Invocation(f'{{ {LISTING}; }} >"{OUT}/listing"', arguments, limits, file="listing")
-        with suppress(SideFailed, BadResults):  # the counts are as good without it, or without objdump
-            text = self.run_tool(suite, side, listing)
-            iterations = found.counted.launches[-1][-1].iterations
-            return replace(found, executed=executed(found.code, text, iterations))
-        return found
+        return loop_events(output.file, output.log, own)
 
     def run_tool(self, suite: Suite, side: Side, invocation: Invocation) -> bytes:
         """Run another program beside a side's in the sandbox; return its file.

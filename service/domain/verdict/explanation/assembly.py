@@ -48,8 +48,7 @@ class Line(NamedTuple):
 class Assembly(NamedTuple):
     """The function that grew most: its instructions side by side, and its lines, the most grown first.
 
-    ``counted`` names the events of the lines. It is empty in what previous versions wrote: probably those of
-    the first cause.
+    ``counted`` names the events of the lines.
     """
 
     function: str
@@ -81,11 +80,8 @@ class SideCode(NamedTuple):
     costs: Mapping[int, float] = MappingProxyType({})
 
 
-def align(function: str, base: SideCode, patch: SideCode, *, counted: str = "") -> Assembly:
-    """Align two sides of a function by the text of the instructions, without addresses.
-
-    ``counted`` names the events that the costs are.
-    """
+def align(function: str, base: SideCode, patch: SideCode, counted: str = "") -> Assembly:
+    """Align two sides of a function by the text of the instructions; ``counted`` names the costs."""
     sides = base, patch
     shown = [_shown(each) for each in sides]
     pairs = _pairs(*([_key(each) for each in side] for side in shown))

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.callgrind_events import Event
-from service.domain.measuring.executed_code import packed
+from service.domain.measuring.disassembly import packed
 from service.domain.verdict.comparison.grown_functions import instances, own, renamed, unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.measuring.callgrind_events import LoopEvents
 
@@ -160,17 +160,19 @@ def _function(
     executed = [side[-1].functions[Event.INSTRUCTIONS] for side in (base, patch)]
     kept = {old.get(name, name) for name in executed[0]} & {*executed[1]}
     growth = defaultdict[str, float](float)
-    same = dict[str, str]()
-    for sign, side, names in ((-1.0, base[-1], old), (1.0, patch[-1], same)):
-        callers = {name: by for name, (by, _) in own(side.counted).items()}
+    for sign, side, names in ((-1.0, base[-1], old), (1.0, patch[-1], dict[str, str]())):
+        callers = {names.get(name, name): names.get(by, by) for name, (by, _) in own(side.counted).items()}
         for name, rate in side.functions[event].items():
-            home, further = name, set(callers)
-            while names.get(home, home) not in kept and home in further:
-                further.discard(home)
-                home = callers[home]
-            home = names.get(home, home)
-            growth[home if home in kept else names.get(name, name)] += sign * rate
+            growth[_home(names.get(name, name), callers, kept)] += sign * rate
     return max(growth, key=growth.__getitem__, default="")
+
+
+def _home(name: str, callers: Mapping[str, str], kept: Collection[str]) -> str:
+    """Return the nearest caller that is ``kept``; the function itself if it or none is."""
+    home, further = name, dict(callers)
+    while home not in kept and home in further:
+        home = further.pop(home)
+    return home if home in kept else name
 
 
 def _inlined(base: Sequence[LoopEvents], patch: Sequence[LoopEvents], was: Mapping[str, str]) -> Cause | None:
@@ -213,17 +215,12 @@ def _is_same_code(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bo
     """
     before, after = base[-1].executed, patch[-1].executed
     listed = [sum(each.executed.values()) for each in (base[-1], patch[-1])]
-    own_code = [_own_instructions(each) for each in (base[-1], patch[-1])]
+    whole = [sum(rate for _, rate in own(each.counted).values()) for each in (base[-1], patch[-1])]
     apart = sum(abs(before.get(text, 0.0) - after.get(text, 0.0)) for text in {*before, *after})
     parent = sum(weight * _mean(event, base) for event, weight in _WEIGHTS.items())
     costs = [weight * abs(_mean(event, patch) - _mean(event, base)) for event, weight in _WEIGHTS.items()]
-    is_known = all(0 < _LISTED * own <= seen for own, seen in zip(own_code, listed, strict=True))
+    is_known = all(0 < _LISTED * ran <= seen for ran, seen in zip(whole, listed, strict=True))
     return is_known and apart <= _EQUAL * listed[0] and sum(costs) <= _EQUAL * parent
-
-
-def _own_instructions(side: LoopEvents) -> float:
-    executed = sum(sum(each.executed.values()) for each in side.code.values())
-    return executed / side.counted.launches[-1][-1].iterations
 
 
 def _is_steady(function: str, side: Sequence[LoopEvents]) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from service.domain.measuring.callgrind_events import LoopEvents, loop_events
-from service.domain.measuring.callgrind_functions import Code, by_function
-from service.domain.measuring.executed_code import executed, packed, places
+from service.domain.measuring.callgrind_loop import Code
+from service.domain.measuring.disassembly import executed, hottest, packed
 from service.domain.values.errors import BadResults
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind" / "events"
@@ -25,14 +25,13 @@ def recorded(name: str) -> LoopEvents:
 def listed(*lines: str, count: int = ITERATIONS) -> dict[str, float]:
     """Read a listing whose instructions were executed ``count`` times each."""
     text = "".join(f"    {16 + at:x}:\t{line}\n" for at, line in enumerate(lines))
-    code = {"f": Code("/build/toy", Counter(dict.fromkeys(range(16, 16 + len(lines)), count)))}
+    code = [Code(b"f", "/build/toy", Counter(dict.fromkeys(range(16, 16 + len(lines)), count)))]
     return executed(code, HEADER + text.encode(), ITERATIONS)
 
 
 def test_recorded_instructions_add_up_to_the_loop() -> None:
     found = recorded("vectors")
-    iterations = found.counted.launches[-1][-1].iterations
-    rates = executed(found.code, (SAMPLES / "vectors.asm").read_bytes(), iterations)
+    rates = executed(found.loop.code(), (SAMPLES / "vectors.asm").read_bytes(), found.iterations)
     assert sum(rates.values()) == pytest.approx(2952)
     assert rates["pcmpeqd -0x10(%rax),%xmm1"] == 256
 
@@ -78,32 +77,23 @@ def test_packed_instructions_compute_with_several_values(text: str, *, is_packed
 
 
 def test_the_hottest_functions_are_listed_from_their_first_to_their_last_instruction() -> None:
-    code = {
-        "hot": Code("/build/toy", Counter({4096: 500, 4099: 500})),
-        "warm": Code("/build/lib.so", Counter({64: 20})),
-        "cold": Code("/build/toy", Counter({32: 1})),
-        "scattered": Code("/build/toy", Counter({0: 100, 1 << 20: 100})),
-        "unnamed": Code("???", Counter({16: 100})),
-    }
-    assert places(code) == ("/build/toy", "4096", "4100", "/build/lib.so", "64", "65")
-    assert places({}) == ()
+    code = [
+        Code(b"hot", "/build/toy", Counter({4096: 500, 4099: 500})),
+        Code(b"warm", "/build/lib.so", Counter({64: 20})),
+        Code(b"cold", "/build/toy", Counter({32: 1})),
+        Code(b"scattered", "/build/toy", Counter({0: 100, 1 << 20: 100})),
+        Code(b"unnamed", "???", Counter({16: 100})),
+    ]
+    assert hottest(code) == [("/build/toy", 4096, 4100), ("/build/lib.so", 64, 65)]
+    assert hottest([]) == []
 
 
 def test_dumps_without_addresses_have_no_code() -> None:
-    assert recorded("base").code == {}
-
-
-def test_overloads_are_one_function() -> None:
-    lines = ("ob=(1) /build/b", "fn=(1) f(int)", "0x10 100", "+4 20", "fn=(2) f(long)", "0x20 80")
-    text = "\n".join(
-        ("desc: Trigger: --dump-before=x", "positions: instr", "events: Ir", *lines, "totals: 200", "")
-    )
-    divided = by_function(f"# callgrind format\npart: 1\n{text}".encode(), [(0,)], [])
-    assert divided.code == {"f": Code("/build/b", Counter({16: 100, 20: 20, 32: 80}))}
+    assert recorded("base").loop.code() == ()
 
 
 def test_an_address_in_another_file_is_another_instruction() -> None:
-    code = {"f": Code("/build/other", Counter({16: 10}))}
+    code = [Code(b"f", "/build/other", Counter({16: 10}))]
     assert executed(code, HEADER + b"    10:\tret\n", ITERATIONS) == {}
 
 
@@ -111,9 +101,9 @@ def test_an_address_in_another_file_is_another_instruction() -> None:
     "listing", [b"", b"\x00\xff\n" * 9, b"    zz:\tret\n", HEADER + b"    " + b"f" * 40 + b":\tret\n"]
 )
 def test_other_text_lists_nothing(listing: bytes) -> None:
-    assert executed({"f": Code("/build/toy", Counter({16: 10}))}, listing, ITERATIONS) == {}
+    assert executed([Code(b"f", "/build/toy", Counter({16: 10}))], listing, ITERATIONS) == {}
 
 
 def test_an_overlong_listing_is_refused() -> None:
     with pytest.raises(BadResults):
-        executed({}, b" " * ((16 << 20) + 1), ITERATIONS)
+        executed([], b" " * ((16 << 20) + 1), ITERATIONS)

@@ -10,6 +10,7 @@ import pytest
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.measuring.callgrind_events import LoopEvents, loop_events
+from service.domain.measuring.callgrind_loop import Loop, last_loop
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
@@ -77,8 +78,8 @@ def test_the_executed_range_of_both_sides_is_disassembled(
     found = explained(tmp_path, sides, objdump, LOOKED_UP)
     assert found is not None
     assert found.grown_line == "hash_table.cpp:11"
-    assert [argv[-3] for argv in objdump.asked] == ["--start-address=0x5c90", "--start-address=0x5cb0"]
-    assert {argv[-1] for argv in objdump.asked} == {"/src/build/why"}
+    assert [argv[1] for argv in objdump.asked] == [str(0x5C90), str(0x5CB0)]
+    assert {argv[0] for argv in objdump.asked} == {"/src/build/why"}
     assert found.rows[-1].patch == "ret", "nothing behind the last executed instruction"
 
 
@@ -103,24 +104,27 @@ def test_the_lines_count_instructions_if_a_library_makes_the_calls(
 def test_lost_inlining_shows_the_caller(tmp_path: Path, sides: tuple[tuple[LoopEvents], ...]) -> None:
     objdump = Objdump()
     explained(tmp_path, sides, objdump, Cause(Kind.INLINING, "lib::look_up", 0.0, 1.0))
-    assert [argv[-3] for argv in objdump.asked] == ["--start-address=0x374b"] * 2
+    assert [argv[1] for argv in objdump.asked] == [str(0x374B)] * 2
 
 
 def test_of_overloads_the_one_that_grew_is_shown(
     tmp_path: Path, sides: tuple[tuple[LoopEvents], ...]
 ) -> None:
     objdump = Objdump()
-    overloaded = [(replace(each, dumps=with_overload(each)),) for (each,) in sides]
+    overloaded = [
+        (replace(each, loop=with_overload(name, each.iterations)),)
+        for name, (each,) in zip(LOOP, sides, strict=True)
+    ]
     found = explained(tmp_path, tuple(overloaded), objdump, LOOKED_UP)
     assert found is not None
     assert found.grown_line == "hash_table.cpp:11"
-    assert [argv[-3] for argv in objdump.asked] == ["--start-address=0x5c90", "--start-address=0x5cb0"]
+    assert [argv[1] for argv in objdump.asked] == [str(0x5C90), str(0x5CB0)]
 
 
-def with_overload(side: LoopEvents) -> bytes:
+def with_overload(side: str, iterations: int) -> Loop:
     """Add a function of the same name that costs more, and as much on both sides."""
-    cost = 10**5 * side.counted.launches[-1][-1].iterations
-    return side.dumps.replace(b"\ntotals: ", b"\nfn=(99999) lib::look_up(long)\n0x10 %d\ntotals: " % cost)
+    more = b"\nfn=(99999) lib::look_up(long)\n0x10 %d\ntotals: " % (10**5 * iterations)
+    return last_loop((SAMPLES / f"{side}.out").read_bytes().replace(b"\ntotals: ", more))
 
 
 def test_nothing_is_shown_if_objdump_fails_or_the_function_is_unknown(

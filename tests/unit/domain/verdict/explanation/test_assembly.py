@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.measuring.code_costs import code_costs
+from service.domain.measuring.callgrind_loop import last_loop
 from service.domain.measuring.disassembly import Instruction, instructions
 from service.domain.verdict.explanation.assembly import MOST_ROWS, Assembly, Line, SideCode, align
 
@@ -14,7 +14,7 @@ SAMPLES = Path(__file__).parents[4] / "samples" / "callgrind" / "code"
 
 
 def recorded(side: str) -> SideCode:
-    (code,) = code_costs((SAMPLES / f"{side}.out").read_bytes(), "lib::look_up", ("Ir",))
+    (code,) = last_loop((SAMPLES / f"{side}.out").read_bytes()).code("lib::look_up", ("Ir",))
     calls = code.executed[min(code.executed)]
     rates = {at: count / calls for at, count in code.executed.items()}
     return SideCode(instructions((SAMPLES / f"{side}.txt").read_bytes(), ("/src",)), rates, rates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pytest
 
 from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.callgrind_events import Event, LoopEvents, loop_events
-from service.domain.measuring.callgrind_functions import Code, FunctionCount
-from service.domain.measuring.executed_code import executed
+from service.domain.measuring.callgrind_functions import FunctionCount
+from service.domain.measuring.disassembly import executed
 from service.domain.values.errors import BadResults
 from service.domain.verdict.explanation.assembly import Assembly, Line
 from service.domain.verdict.explanation.causes import Cause, Kind, causes, more_allocations
@@ -30,8 +29,8 @@ def recorded(cause: str) -> LoopEvents:
     found = loop_events(dumps, log, "BM_Toy")
     if not (listing := SAMPLES / f"{cause}.asm").exists():
         return found
-    iterations = found.counted.launches[-1][-1].iterations
-    return replace(found, executed=executed(found.code, listing.read_bytes(), iterations))
+    listed = executed(found.loop.code(), listing.read_bytes(), found.iterations)
+    return replace(found, executed=listed)
 
 
 def named(base: list[LoopEvents], patch: list[LoopEvents], slowdown: float = SLOWER) -> tuple[Cause, ...]:
@@ -52,8 +51,7 @@ def loop(functions: dict[str, tuple[float, str]] | None = None, **events: float)
 
 def placed(listed: dict[str, float], all_of_it: int = 1000, **events: float) -> LoopEvents:
     """A loop whose program executed ``all_of_it`` instructions itself, and these of the hottest functions."""
-    code = {"work": Code("/build/b", Counter({16: all_of_it}))}
-    return replace(loop({"work": (BASE_RATE, "")}, **events), code=code, executed=listed)
+    return replace(loop({"work": (all_of_it, "")}, **events), executed=listed)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +223,7 @@ def test_an_allocation_by_an_allocating_function_is_counted_once() -> None:
     )  # fmt: skip
     found = loop_events(dumps, LOG, "b")
     assert (found.rates[Event.ALLOCATIONS], found.functions[Event.ALLOCATIONS]) == (4, {"f": 4})
-    assert found.names == {"f", "operator new", "malloc"}
+    assert {*found.loop.names.values()} == {"f", "operator new", "malloc"}
 
 
 def test_an_allocation_by_an_own_operator_new_is_counted_once() -> None:
@@ -291,7 +289,7 @@ def test_sentences_say_what_grew_and_where() -> None:
 def test_the_line_that_grew_most_is_named_if_it_is_known() -> None:
     line = Line("src/hash.cpp", 120, 1.0, 9.0)
     more = Cause(Kind.BRANCH_MISSES, "find", 12.0, 15.0)
-    found = Explanation("s", "b", causes=(more,), assembly=Assembly("find", (), (line,)))
+    found = Explanation("s", "b", causes=(more,), assembly=Assembly("find", (), (line,), "branch misses"))
     first = "b: 25 % more branch misses (12 → 15 per iteration)"
     assert explanation(found) == f"{first}, in find (src/hash.cpp:120)"
     other = replace(found, causes=(more, more._replace(function="other")))
@@ -299,11 +297,12 @@ def test_the_line_that_grew_most_is_named_if_it_is_known() -> None:
         ", in find (src/hash.cpp:120); 25 % more branch misses (12 → 15 per iteration), in other"
     )
     assert explanation(replace(found, causes=(more, more))).endswith(", both in find (src/hash.cpp:120)")
-    lost = replace(found, causes=(more._replace(kind=Kind.INLINING, base=0.0),))
+    code = Assembly("find", (), (line,), "calls")
+    lost = replace(found, causes=(more._replace(kind=Kind.INLINING, base=0.0),), assembly=code)
     assert explanation(lost).endswith(
         "is a function of its own (calls 0 → 15 per iteration), called at src/hash.cpp:120"
     )
-    also = replace(found, causes=(*lost.causes, more))
+    also = replace(lost, causes=(*lost.causes, more))
     part = Part("find", 0.08, 0.06, 0.1)
     for each in (also, replace(also, sampled=0.1, parts=(part,))):
         calls = "called at src/hash.cpp:120; 25 % more branch misses (12 → 15 per iteration), in find"
@@ -312,7 +311,7 @@ def test_the_line_that_grew_most_is_named_if_it_is_known() -> None:
     assert explanation(replace(found, sampled=0.1, parts=halves)).endswith(
         f"other, +3.0 of +10.0 points [+2.0, +4.0]: {first[3:]}, in find (src/hash.cpp:120)"
     )
-    unknown = replace(found, assembly=Assembly("find", (), (line._replace(patch=1.0),)))
+    unknown = replace(found, assembly=Assembly("find", (), (line._replace(patch=1.0),), "branch misses"))
     assert explanation(unknown) == f"{first}, in find"
     assert explanation(replace(found, assembly=Assembly("find", (), (line,), "instructions"))) == (
         f"{first}, in find"

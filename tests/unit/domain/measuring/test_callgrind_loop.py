@@ -1,19 +1,28 @@
-"""Executed instructions of a function, in real dumps with and without lines."""
+"""Executed instructions of functions and their costs, in real dumps and small ones."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.measuring.code_costs import code_costs
-from service.domain.values.errors import BadResults
+from service.domain.measuring.callgrind_loop import Code, last_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "callgrind"
 DUMPS = {side: (SAMPLES / "code" / f"{side}.out").read_bytes() for side in ("base", "patch")}
 MISSES = {"base": 500_160, "patch": 504_390}  # of branches, as the caller has them
 END = "desc: Trigger: --dump-before=benchmark::State::FinishKeepRunning()"
+
+
+def code_of(
+    dumps: bytes, function: str, columns: tuple[str, ...], callees: Collection[str] = ()
+) -> tuple[Code, ...]:
+    return last_loop(dumps).code(function, columns, callees)
 
 
 def loop(*lines: str) -> bytes:
@@ -51,34 +60,27 @@ SMALL = (
     [("base", {1: 11, 500: 13, 115: 1, 226: 7}), ("patch", {1: 12, 500: 19, 118: 1, 329: 7})],
 )
 def test_each_instruction_of_a_recorded_function_is_counted(side: str, executed: dict[float, int]) -> None:
-    (code,) = code_costs(DUMPS[side], "lib::look_up", ("Bcm",))
+    (code,) = code_of(DUMPS[side], "lib::look_up", ("Bcm",))
     calls = code.executed[min(code.executed)]
-    assert code.file == "/src/build/why"
+    assert code.path == "/src/build/why"
     assert Counter(count / calls for count in code.executed.values()) == executed
     assert sum(code.costs.values()) == MISSES[side]
 
 
-def test_dumps_may_have_lines_beside_the_addresses() -> None:
-    head, *lines = SMALL
-    numbered = [line.replace(" ", " +3 ", 1) if line[0] in "0+*-" else line for line in lines]
-    other = code_costs(loop(f"{head} line", *numbered), "push", ("D1mr",))
-    assert other == code_costs(loop(*SMALL), "push", ("D1mr",))
-
-
 def test_costs_of_a_library_are_those_of_the_instruction_that_calls_it() -> None:
-    one, other = code_costs(loop(*SMALL), "push", ("D1mr",))
+    one, other = code_of(loop(*SMALL), "push", ("D1mr",))
     assert one.executed == {0x100: 5, 0x104: 8}
     assert +one.costs == {0x100: 1, 0x104: 8}, "own and malloc's misses, not those of the recursion"
     assert (one.name, other.name) == (b"push(int)", b"push(char)")
 
 
 def test_costs_of_templates_of_the_standard_library_are_those_of_their_caller() -> None:
-    _, other = code_costs(loop(*SMALL), "push", ("Ir",))
+    _, other = code_of(loop(*SMALL), "push", ("Ir",))
     assert other.costs == {0x300: 9, 0x302: 7}
 
 
 def test_calls_are_counted_by_the_name_of_the_callee() -> None:
-    (code, _) = code_costs(loop(*SMALL), "push", (), {"malloc"})
+    (code, _) = code_of(loop(*SMALL), "push", (), {"malloc"})
     assert +code.costs == {0x104: 3}
 
 
@@ -87,27 +89,30 @@ def test_calls_are_counted_by_the_name_of_the_callee() -> None:
     [
         ("events: Ir", "fn=(1) push(int)", "3 4"),
         ("positions: line", "events: Ir", "fn=(1) push(int)", "3 4"),
-        ("positions: instr", "events: Dr", "fn=(1) push(int)", "0x3 4"),
         ("positions: instr", "events: Ir", "fn=(1) 0x000000000040", "0x3 4"),
         ("positions: instr", "events: Ir", "0x3 4", "calls=", "fn=", "+x 1"),
     ],
 )
 def test_what_is_not_known_is_left_out(lines: tuple[str, ...]) -> None:
-    assert code_costs(loop(*lines), "push", ("Ir",)) == ()
+    assert code_of(loop(*lines), "push", ("Ir",)) == ()
 
 
 def test_odd_positions_stay_in_range() -> None:
-    (code,) = code_costs(loop(*SMALL[:2], "fn=(1) f", "-9 1", "0xffffffffffffffff 1", "+9 1 1"), "f", ("Ir",))
+    (code,) = code_of(loop(*SMALL[:2], "fn=(1) f", "-9 1", "0xffffffffffffffff 1", "+9 1 1"), "f", ("Ir",))
     assert min(code.executed) == 0
 
 
-def test_a_loop_that_is_too_large_is_refused() -> None:
-    with pytest.raises(BadResults, match="4 MiB"):
-        code_costs(loop(*SMALL, "+1 1\n" * (1 << 20)), "push", ("Ir",))
+def test_overloads_are_functions_of_their_own_and_libraries_have_no_code() -> None:
+    found = last_loop(loop(*SMALL, "ob=(2)", "fn=(2)", "0x77 90")).code()
+    assert [(each.name, each.executed) for each in found] == [
+        (b"push(int)", {0x100: 5, 0x104: 8}),
+        (b"std::sort<int>(int)", {0x200: 7}),
+        (b"push(char)", {0x300: 9}),
+    ]
 
 
 @pytest.mark.parametrize("file", ["/src/build/w\0hy", "/" + "a" * 200_000], ids=["NUL", "long"])
 def test_a_path_that_no_command_takes_is_unknown(file: str) -> None:
     lines = "positions: instr", "events: Ir", f"ob=(1) {file}", "fn=(1) push(int)", "0x100 4"
-    (code,) = code_costs(loop(*lines), "push", ("Ir",))
-    assert (code.file, code.executed) == ("", {0x100: 4})
+    (code,) = code_of(loop(*lines), "push", ("Ir",))
+    assert (code.path, code.executed) == ("", {0x100: 4})
