@@ -65,9 +65,7 @@ class ComparedCode(BaseModel):
     """The code of the function that grew most."""
 
     function: str
-    counted: Annotated[
-        str, Field(description="the events of the lines; empty: not known", examples=["instructions"])
-    ]
+    counted: Annotated[str, Field(description="the events of the lines", examples=["instructions"])]
     lines: Annotated[tuple[GrownLine, ...], Field(description="the largest growth first")]
     rows: Annotated[
         tuple[ComparedInstruction, ...] | None,

@@ -6,7 +6,7 @@ import gzip
 import json
 import math
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -89,9 +89,8 @@ class Explanation:
         found = next((each for each in self.causes if each.kind is not Kind.WAITING), None)
         if found is None or self.assembly is None:
             return None
-        counted = self.assembly.counted  # of cache misses, also the level
-        is_known = not counted or counted.endswith(_COUNTED.get(found.kind, found.kind))
-        return found if is_known else None
+        # Of cache misses, the events have also the level.
+        return found if self.assembly.counted.endswith(_COUNTED.get(found.kind, found.kind)) else None
 
     @property
     def main_line(self) -> tuple[str, int] | None:
@@ -119,16 +118,21 @@ class Explanation:
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON, without the stacks and instructions, which are large."""
-        found = asdict(replace(self, stacks=(), assembly=None))
-        del found["stacks"], found["assembly"], found["touched"]
-        parts, causes = ([each._asdict() for each in rows] for rows in (self.parts, self.causes))
-        code = self.assembly
-        lines = {}
-        if code:
-            grown = [each._asdict() for each in code.lines]
-            lines["assembly"] = {"function": code.function, "counted": code.counted, "lines": grown}
-        touched = {"touched": list(self.touched)} if self.touched else {}
-        return {**found, "parts": parts, "causes": causes, **lines, **touched}
+        found: dict[str, Any] = {
+            "suite": self.suite,
+            "benchmark": self.benchmark,
+            "slowdown": self.slowdown,
+            "causes": [each._asdict() for each in self.causes],
+            "sampled": self.sampled,
+            "parts": [each._asdict() for each in self.parts],
+            "obstacle": self.obstacle,
+        }
+        if code := self.assembly:
+            lines = [each._asdict() for each in code.lines]
+            found["assembly"] = {"function": code.function, "counted": code.counted, "lines": lines}
+        if self.touched:
+            found["touched"] = list(self.touched)
+        return found
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Explanation:
@@ -141,12 +145,12 @@ class Explanation:
             return Explanation(
                 suite=_text(found["suite"]),
                 benchmark=_text(found["benchmark"]),
-                slowdown=_number(found.get("slowdown", 0.0)),
-                causes=tuple(map(_cause, found.get("causes", ()))),
-                sampled=_number(found.get("sampled", 0.0)),
-                parts=tuple(map(_part, found.get("parts", ())[:MOST_PARTS])),
+                slowdown=_number(found["slowdown"]),
+                causes=tuple(map(_cause, found["causes"])),
+                sampled=_number(found["sampled"]),
+                parts=tuple(map(_part, found["parts"][:MOST_PARTS])),
                 stacks=tuple(map(_stack, found.get("stacks", ())[:MOST_STACKS])),
-                obstacle=_text(found.get("obstacle", "")),
+                obstacle=_text(found["obstacle"]),
                 assembly=_assembly(code, found.get("rows", ())) if (code := found.get("assembly")) else None,
                 touched=_place(*place) if (place := found.get("touched")) else None,
             )
@@ -258,8 +262,8 @@ def _stack(found: Sequence[Any]) -> Stack:
 
 def _assembly(found: Mapping[str, Any], codes: Sequence[Any]) -> Assembly:
     rows = tuple(map(_code, codes[:MOST_ROWS]))
-    lines = tuple(map(_line, found.get("lines", ())[:MOST_LINES]))
-    return Assembly(_text(found["function"]), rows, lines, _text(found.get("counted", "")))
+    lines = tuple(map(_line, found["lines"][:MOST_LINES]))
+    return Assembly(_text(found["function"]), rows, lines, _text(found["counted"]))
 
 
 def _code(found: Sequence[Any]) -> CodeRow:

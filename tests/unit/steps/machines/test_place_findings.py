@@ -25,7 +25,7 @@ COMMENTED = parse_job("perf", {**JOB.source, "line_comments": True})
 
 
 def explained(path: str, line: int) -> Explanation:
-    code = Assembly("work", (), (Line(path, line, 10.0, 40.0),))
+    code = Assembly("work", (), (Line(path, line, 10.0, 40.0),), "branch misses")
     return Explanation(
         "bench", "BM_a", causes=(Cause(Kind.BRANCH_MISSES, "work", 10.0, 40.0),), assembly=code
     )

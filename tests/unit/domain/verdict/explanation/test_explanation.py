@@ -50,8 +50,6 @@ def test_read_back_as_written() -> None:
     )
     assert WHOLE.rest == pytest.approx(0.022)
     assert Explanation.from_mapping(json.loads(json.dumps(WHOLE.to_mapping()))) == LINES
-    counted = {"suite": "s", "benchmark": "b", "causes": [], "obstacle": ""}
-    assert Explanation.from_mapping(counted) == Explanation("s", "b")  # as a previous version wrote it
 
 
 def test_a_decision_reads_all_but_stacks_and_instructions() -> None:
@@ -81,7 +79,6 @@ def test_the_main_line_is_in_the_function_with_most_of_the_slow_down() -> None:
     [
         (Kind.LOCKS, "instructions", None),
         (Kind.LOCKS, "locks", ("src/hash.cpp", 11)),
-        (Kind.LOCKS, "", ("src/hash.cpp", 11)),  # as a previous version wrote it
         (Kind.CACHE_MISSES, "last-level cache misses", ("src/hash.cpp", 11)),
         (Kind.CACHE_MISSES, "branch misses", None),
         (Kind.VECTORISATION, "instructions", ("src/hash.cpp", 11)),
@@ -143,7 +140,8 @@ def test_overlong_assembly_is_cut() -> None:
 @pytest.mark.parametrize("path", ["/etc/passwd", "../secret", "a/../../b"])
 def test_a_path_outside_of_the_repository_is_unknown(path: str) -> None:
     line = {"path": path, "line": 3, "base": 1.0, "patch": 2.0}
-    found = Explanation.from_mapping({**LINES.to_mapping(), "assembly": {"function": "f", "lines": [line]}})
+    code = {"function": "f", "counted": "", "lines": [line]}
+    found = Explanation.from_mapping({**LINES.to_mapping(), "assembly": code})
     assert found.assembly == Assembly("f", (), (Line("", 3, 1.0, 2.0),))
 
 
@@ -151,13 +149,14 @@ def test_a_path_outside_of_the_repository_is_unknown(path: str) -> None:
     "assembly",
     [
         [],
-        {"function": 1},
-        {"function": "f", "lines": [{"path": "p", "line": 10**10, "base": 1, "patch": 1}]},
+        {"function": 1, "counted": "", "lines": []},
+        {"function": "f", "lines": []},
+        {"function": "f", "counted": "", "lines": [{"path": "p", "line": 10**10, "base": 1, "patch": 1}]},
     ],
 )
 def test_another_assembly_is_refused(assembly: object) -> None:
     with pytest.raises(BadResults, match="cannot be read"):
-        Explanation.from_mapping({"suite": "s", "benchmark": "b", "assembly": assembly or [0]})
+        Explanation.from_mapping({**LINES.to_mapping(), "assembly": assembly or [0]})
 
 
 BRIEF = json.dumps([LINES.to_mapping() | {"stacks": []}], separators=(",", ":")).encode()
@@ -169,14 +168,14 @@ BRIEF = json.dumps([LINES.to_mapping() | {"stacks": []}], separators=(",", ":"))
         {"slowdown": 10**400},
         {"causes": [{"kind": "locks", "function": "f", "base": -1, "patch": 2}]},
         {"stacks": [[["f"], 0.1, -0.1]]},
-        {"assembly": {"function": "f"}, "rows": [["a", "b", 1, 1, "p"]]},
-        {"assembly": {"function": "f"}, "rows": [[1, "b", 1, 1, "p", 1]]},
-        {"assembly": {"function": "f"}, "rows": [["a", "b", 1, None, "p", 1]]},
+        {"rows": [["a", "b", 1, 1, "p"]]},
+        {"rows": [[1, "b", 1, 1, "p", 1]]},
+        {"rows": [["a", "b", 1, None, "p", 1]]},
     ],
 )
 def test_values_that_cannot_be_are_refused(values: dict[str, object]) -> None:
     with pytest.raises(BadResults, match="cannot be read"):
-        Explanation.from_mapping({"suite": "s", "benchmark": "b", **values})
+        Explanation.from_mapping({**LINES.to_mapping(), **values})
 
 
 @pytest.mark.parametrize(
