@@ -40,11 +40,12 @@ def explanation(found: Explanation, suite: str = "") -> str:
 
 def why(found: Explanation) -> str:
     """Write the functions that hold the slow-down, then the causes, without the benchmark's name."""
-    found = replace(found, parts=_told_parts(found))
     grown = [_parts(found)] if found.parts else []
     grown += [_causes(found)] if found.causes else []
+    if not grown:
+        return f"not explained: {plain(found.obstacle) or _NOTHING}"
     missing = f"; not counted: {plain(found.obstacle)}" if found.obstacle else ""
-    return f"{': '.join(grown)}{missing}" if grown else _nothing(found)
+    return f"{': '.join(grown)}{missing}"
 
 
 def known_why(found: Explanation) -> str:
@@ -53,16 +54,7 @@ def known_why(found: Explanation) -> str:
 
 
 def _is_known(found: Explanation) -> bool:
-    return bool(found.causes or _told_parts(found))
-
-
-def _nothing(found: Explanation) -> str:
-    return f"not explained: {plain(found.obstacle) or _NOTHING}"
-
-
-def _told_parts(found: Explanation) -> tuple[Part, ...]:
-    """Leave out functions that surely grew by more than the benchmark: other code shrank, or code moved."""
-    return tuple(each for each in found.parts if each.low <= found.sampled)
+    return bool(found.causes or found.parts)
 
 
 def _is_most(found: Explanation) -> bool:
@@ -81,10 +73,13 @@ def _part(found: Part, sampled: float) -> str:
     Of a benchmark that is many times as slow it is a share of the slow-down, because points have five digits.
     """
     function, growth = shown_name(found.function, _FUNCTION) or "?", _points(found.growth)
+    interval = f"[{_points(found.low)}, {_points(found.high)}]"
     if 1 + sampled >= _MANY:
         share, low, high = (f"{100 * each / sampled:.0f}" for each in found[1:])
         return f"{function}, {share} % of the slow-down [{low}, {high}]"
-    return f"{function}, {growth} of {_points(sampled)} points [{_points(found.low)}, {_points(found.high)}]"
+    if found.low > sampled:  # code elsewhere became faster
+        return f"{function}, {growth} points {interval}, with {_points(sampled - found.growth)} elsewhere"
+    return f"{function}, {growth} of {_points(sampled)} points {interval}"
 
 
 def _points(growth: float) -> str:
