@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.measuring.callgrind_loop import is_library
@@ -189,31 +190,27 @@ def _stacks(profile: bytes) -> Counter[tuple[Frame, ...]]:
             break
         # All but the innermost are return addresses: the call is before them.
         found[addresses[0], *(max(each - 1, 0) for each in addresses[1:])] += count
-    frames = _Mappings(profile[at * _WORD :])
+    mappings = _mappings(profile[at * _WORD :])
     stacks = Counter[tuple[Frame, ...]]()
     for sampled_at, count in found.items():
-        stacks[tuple(map(frames.frame, reversed(sampled_at)))] += count
+        stacks[tuple(_frame(mappings, each) for each in reversed(sampled_at))] += count
     return stacks
 
 
-class _Mappings:
-    """Executable mappings of a process (proc(5), /proc/pid/maps)."""
+def _mappings(text: bytes) -> list[tuple[int, int, int, bytes]]:
+    """Read the executable mappings of a process (proc(5), /proc/pid/maps): begin, end, offset and path."""
+    lines = text.splitlines()
+    if len(lines) > _MOST_MAPPINGS:
+        raise BadResults("the profile has too many mappings")
+    found = (each for line in lines if (each := _MAPPING.fullmatch(line[:LINE_BYTES])))
+    return sorted((int(each[1], 16), int(each[2], 16), int(each[3], 16), each[4]) for each in found)
 
-    def __init__(self, text: bytes) -> None:
-        lines = text.splitlines()
-        if len(lines) > _MOST_MAPPINGS:
-            raise BadResults("the profile has too many mappings")
-        matches = [each for line in lines if (each := _MAPPING.fullmatch(line[:LINE_BYTES]))]
-        self._mappings = sorted(
-            (int(each[1], 16), int(each[2], 16), int(each[3], 16), each[4]) for each in matches
-        )
-        self._begins = [each[0] for each in self._mappings]
 
-    def frame(self, address: int) -> Frame:
-        at = bisect_right(self._begins, address) - 1
-        begin, end, offset, path = self._mappings[at] if at >= 0 else (0, 0, 0, b"")
-        place = address - begin + offset
-        return Frame(path, place) if address < end and place < _LARGEST else Frame(b"", 0)
+def _frame(mappings: Sequence[tuple[int, int, int, bytes]], address: int) -> Frame:
+    at = bisect_right(mappings, address, key=itemgetter(0)) - 1
+    begin, end, offset, path = mappings[at] if at >= 0 else (0, 0, 0, b"")
+    place = address - begin + offset
+    return Frame(path, place) if address < end and place < _LARGEST else Frame(b"", 0)
 
 
 def naming_arguments(profiles: Sequence[Profile]) -> tuple[str, ...]:

@@ -48,16 +48,10 @@ def disassembled(
     sides: Sequence[Sequence[LoopEvents]],
     seconds: float,
 ) -> Explanation:
-    """Add the code of the function of the first cause.
+    """Add the code of the function of the first cause, in at most ``seconds``.
 
-    The explanation stays as it is if that is not known, or has no symbol, or objdump fails.
-
-    Args:
-        launcher: runs objdump in the sandbox.
-        suite: has the benchmark.
-        found: explains it.
-        sides: the counted launches of the parent and of the patch.
-        seconds: at most for both sides.
+    ``sides`` are the counted launches of the parent and of the patch. The explanation stays as it is if the
+    function is not known, or has no symbol, or objdump fails.
     """
     base, patch = (launches[-1] for launches in sides)
     function, counted, ways = _asked(found, patch)
@@ -80,7 +74,7 @@ def disassembled(
         return found
     if not shown[1].instructions:
         return found
-    return replace(found, assembly=align(function, *shown, counted))
+    return replace(found, assembly=align(function, *shown, counted=counted))
 
 
 def _asked(found: Explanation, patch: LoopEvents) -> tuple[str, str, Ways]:
@@ -125,12 +119,12 @@ def _grown_most(
 
     One whose arguments changed is paired with the largest that only the parent has.
     """
+    names = {code.name for code in after}
     old = {code.name: code for code in before}
-    gone = [code for code in before if code.name not in {each.name for each in after}]
-    gone.sort(key=lambda code: -code.costs.total())
-    new = sorted((code for code in after if code.name not in old), key=lambda code: -code.costs.total())
-    old |= {code.name: was for code, was in zip(new, gone, strict=False)}
-    pairs = [(old.get(code.name), code) for code in after]
+    gone = max(
+        (code for code in before if code.name not in names), key=lambda code: code.costs.total(), default=None
+    )
+    pairs = [(old.get(code.name, gone), code) for code in after]
     rates = [
         code.costs.total() / patch_iterations - (was.costs.total() / base_iterations if was else 0.0)
         for was, code in pairs

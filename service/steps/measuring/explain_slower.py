@@ -29,7 +29,6 @@ from service.steps.measuring.launching import Launcher, SideFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.measuring.callgrind_events import LoopEvents
     from service.domain.measuring.listing import Listing
     from service.domain.measuring.sampled_stacks import Profile
     from service.domain.verdict.inference.verdict import Comparison
@@ -58,7 +57,10 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     if spec.base is None:
         return ()
     rows = judge_measured(spec.explained, listings, session.claimed.pairs()).comparisons
-    slower = [row for row in rows if _is_explained(row, is_asked=spec.is_named)]
+    # One that a person asked for need only be compared.
+    slower = [
+        row for row in rows if row.verdict is Verdict.SLOWER or (spec.is_named and row.ratio is not None)
+    ]
     slower.sort(key=lambda row: (not row.row.metric.is_speed, -row.growth))
     worst: dict[tuple[str, str], Comparison] = {}
     for row in slower:
@@ -85,7 +87,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
                 if row.row.metric.is_speed and (row.verdict is Verdict.SLOWER or _is_elapsed(row)):
                     found[number] = _attribute(launcher, found[number], row, timed[number], end)
-    except (CommandFailed, Permanent, OutOfTime) as error:
+    except (CommandFailed, Permanent) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
     return tuple(found)
 
@@ -94,7 +96,7 @@ def _attribute(
     launcher: Launcher, found: Explanation, worst: Comparison, timed: frozenset[str], end: float
 ) -> Explanation:
     """Add waiting, and the functions that hold the slow-down, if there is time for enough launches."""
-    clock, suite = launcher.session.host.clock, launcher.suites[found.suite]
+    clock, suite, is_elapsed = launcher.session.host.clock, launcher.suites[found.suite], _is_elapsed(worst)
     profiles: dict[Side, list[Profile]] = {Side.BASE: [], Side.PATCH: []}
     # Base, patch, patch, base, …: so a drift of the machine is alike on both sides.
     order = [side for pair in range(SAMPLED_LAUNCHES) for side in (list(Side)[::-1] if pair % 2 else Side)]
@@ -105,23 +107,19 @@ def _attribute(
             if (left := end - _NAMING - clock()) <= needed:
                 return found
             profiles[side].append(launcher.sample(suite, side, found.benchmark, number // 2, left))
-        named: list[tuple[Sampled, ...]] = []
-        for side in Side:
-            if (left := end - clock()) <= 0:
-                return found
-            named.append(launcher.name(suite, side, profiles[side], left, timed))
-        by_clock = Sampled.by_real_time if _is_elapsed(worst) else Sampled.by_cpu_time
+        named = [launcher.name(suite, side, profiles[side], _left(launcher, end), timed) for side in Side]
+        by_clock = Sampled.by_real_time if is_elapsed else Sampled.by_cpu_time
         base, patch = ([*map(by_clock, side)] for side in named)
-        waits = waiting(base, patch) if _is_elapsed(worst) else None
+        waits = waiting(base, patch) if is_elapsed else None
         growth = attribute(base, patch, worst.growth if worst.verdict is Verdict.SLOWER else 0.0)
         if threads_of(found.benchmark) == 1 and waits_for_others(*named):
             why = found.obstacle or ("" if found.causes else OTHER_THREADS)
             return replace(found, sampled=growth.sampled, obstacle=why)
-    except (SideFailed, BadResults):
+    except (SideFailed, BadResults, OutOfTime):
         return found  # a machine without the profiler, and other programs: the counts stand alone
-    grown = (
-        (waits, *(each for each in found.causes if each.kind is not Kind.LAYOUT)) if waits else found.causes
-    )
+    grown = found.causes
+    if waits:
+        grown = (waits, *(each for each in grown if each.kind is not Kind.LAYOUT))
     return replace(found, causes=grown, sampled=growth.sampled, parts=growth.parts, stacks=growth.stacks)
 
 
@@ -131,42 +129,40 @@ def _is_elapsed(row: Comparison) -> bool:
     return row.row.metric.name == "real_time" or own_clock(name) == "real_time" or threads_of(name) > 1
 
 
-def _is_explained(row: Comparison, *, is_asked: bool) -> bool:
-    """Return whether a row is worse; one that a person asked for need only be compared."""
-    return row.ratio is not None if is_asked else row.verdict is Verdict.SLOWER
-
-
 def _explain(launcher: Launcher, row: Comparison, end: float) -> tuple[Explanation, frozenset[str]]:
     """Count a benchmark's events; also return the functions of its loop on either side, if all are known."""
     unknown = frozenset[str]()
-    clock, suite, name = launcher.session.host.clock, row.row.suite, row.row.benchmark
+    clock, name, suite = launcher.session.host.clock, row.row.benchmark, launcher.suites[row.row.suite]
     if threads_of(name) > 1:
         return _explained(row, obstacle=SEVERAL_THREADS), unknown
-    sides: list[list[LoopEvents]] = []
     try:
-        for side in (Side.BASE, Side.PATCH):
-            launches = []
-            for _ in range(LAUNCHES):
-                if (left := end - clock()) <= 0:
-                    return _explained(row, obstacle=NOT_REACHED), unknown
-                launches.append(launcher.count_events(launcher.suites[suite], side, name, left))
-            sides.append(launches)
+        sides = [
+            [launcher.count_events(suite, side, name, _left(launcher, end)) for _ in range(LAUNCHES)]
+            for side in Side
+        ]
     except SideFailed as error:
         why = NOT_REACHED if clock() >= end else f"{error.side}: {error.end}"
         return _explained(row, obstacle=why), unknown
-    except BadResults as error:
+    except (BadResults, OutOfTime) as error:
         return _explained(row, obstacle=str(error)), unknown
     found = _explained(row)
     if row.row.metric.is_speed:
         for side, launches in zip(Side, sides, strict=True):
-            launches[-1] = listed(launcher, launcher.suites[suite], side, launches[-1], end - clock())
+            launches[-1] = listed(launcher, suite, side, launches[-1], end - clock())
         slowdown = row.growth if row.verdict is Verdict.SLOWER else None
         found = replace(found, causes=causes(sides[0], sides[1], slowdown))
     else:
         found = replace(found, causes=more_allocations(sides[0], sides[1]))
-    found = disassembled(launcher, launcher.suites[suite], found, sides, end - clock())
+    found = disassembled(launcher, suite, found, sides, end - clock())
     names = unknown.union(*(each.loop.names.values() for each in chain(*sides)))
     return found, names if len(names) <= _MOST_NAMES else unknown
+
+
+def _left(launcher: Launcher, end: float) -> float:
+    """Return the seconds of the minute that are left; raise OutOfTime if there are none."""
+    if (left := end - launcher.session.host.clock()) <= 0:
+        raise OutOfTime(NOT_REACHED)
+    return left
 
 
 def _explained(row: Comparison, *, obstacle: str = "") -> Explanation:

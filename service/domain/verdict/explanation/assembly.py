@@ -80,27 +80,26 @@ class SideCode(NamedTuple):
     costs: Mapping[int, float] = MappingProxyType({})
 
 
-def align(function: str, base: SideCode, patch: SideCode, counted: str = "") -> Assembly:
+_Pair = tuple["Instruction | None", "Instruction | None"]
+
+
+def align(function: str, base: SideCode, patch: SideCode, *, counted: str = "") -> Assembly:
     """Align two sides of a function by the text of the instructions; ``counted`` names the costs."""
     sides = base, patch
-    shown = [_shown(each) for each in sides]
-    pairs = _pairs(*([_key(each) for each in side] for side in shown))
+    pairs = _pairs(_shown(base), _shown(patch))
     numbers = [
-        {side[at].address: number for number, pair in enumerate(pairs, 1) if (at := pair[of]) is not None}
-        for of, side in enumerate(shown)
+        {each.address: number for number, pair in enumerate(pairs, 1) if (each := pair[of])} for of in (0, 1)
     ]
     rows = []
     weights = defaultdict[tuple[str, int], Counter[tuple[str, int]]](Counter)
     for pair in pairs:
-        found = [None if at is None else side[at] for side, at in zip(shown, pair, strict=True)]
-        texts = [each and _text(each, known) for each, known in zip(found, numbers, strict=True)]
+        texts = [each and _text(each, known) for each, known in zip(pair, numbers, strict=True)]
         rates = [
             side.executed.get(each.address, 0.0) if each else 0.0
-            for side, each in zip(sides, found, strict=True)
+            for side, each in zip(sides, pair, strict=True)
         ]
-        before, after = found
-        placed = after or before
-        if placed:
+        before, after = pair
+        if placed := after or before:
             rows.append(CodeRow(texts[0], texts[1], rates[0], rates[1], placed.path, placed.line))
         if before and before.path and after and after.path:
             weights[before.path, before.line][after.path, after.line] += 1
@@ -152,25 +151,25 @@ def _text(code: Instruction, numbers: Mapping[int, int]) -> str:
     return f"{code.text} {target}".rstrip()
 
 
-def _pairs(base: list[tuple[str, str]], patch: list[tuple[str, str]]) -> list[tuple[int | None, int | None]]:
+def _pairs(base: list[Instruction], patch: list[Instruction]) -> list[_Pair]:
     """Align two sequences for the largest worth (Needleman and Wunsch 1970, gaps cost nothing)."""
+    keys = [_key(each) for each in patch]
     best = [[0] * (len(patch) + 1) for _ in range(len(base) + 1)]
     for i in range(len(base) - 1, -1, -1):
-        row, below, (operation, whole) = best[i], best[i + 1], base[i]
+        row, below, (operation, whole) = best[i], best[i + 1], _key(base[i])
         for j in range(len(patch) - 1, -1, -1):
-            other, text = patch[j]
+            other, text = keys[j]
             worth = 0 if operation != other else _ALIKE if whole == text else _SAME_OPERATION
             row[j] = max(below[j + 1] + worth, below[j], row[j + 1])
-    found: list[tuple[int | None, int | None]] = []
-    i = j = 0
+    found, i, j = list[_Pair](), 0, 0
     while i < len(base) or j < len(patch):
         if i < len(base) and best[i][j] == best[i + 1][j]:
-            found.append((i, None))
+            found.append((base[i], None))
             i += 1
         elif j < len(patch) and best[i][j] == best[i][j + 1]:
-            found.append((None, j))
+            found.append((None, patch[j]))
             j += 1
         else:
-            found.append((i, j))
+            found.append((base[i], patch[j]))
             i, j = i + 1, j + 1
     return found

@@ -37,14 +37,11 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
 
     A function's time in a launch is its share of the samples, times the launch's time per iteration. Samples
     of libraries count for the innermost function of the program that is above them, and those of a function
-    that only one side has for its nearest caller on both sides: code that moved did not grow. The growth of a
-    function is the difference of the sides' means, as a share of the parent's mean time per iteration. With
-    variances ``s²`` of ``n`` launches a side, its interval is ± ``t·√(s₁²/n₁ + s₂²/n₂)`` (Welch, "The
-    generalization of 'Student's' problem when several different population variances are involved",
-    Biometrika 34, 1947). All functions of a benchmark that take time in the patch are one family: Holm's
-    procedure ("A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics
-    6, 1979) names a function that did not grow with a probability of 2.5 % at most. The intervals that are
-    shown are those of single functions.
+    that only one side has for its nearest caller on both sides: code that moved did not grow. Growth is the
+    difference of the sides' means, as a share of the parent's. All functions that take time in the patch are
+    one family: Holm's procedure ("A simple sequentially rejective multiple test procedure", Scandinavian
+    Journal of Statistics 6, 1979) names one that did not grow with a probability of 2.5 % at most. The
+    intervals that are shown are those of single functions.
 
     Args:
         base: the launches of the parent, two at least.
@@ -55,7 +52,7 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     whole = fmean(each.time for each in base)
     total = growth_of(*([each.time / whole for each in side] for side in (base, patch)))
     was, kept = matched(base, patch)
-    before, after = (_by_function(side, whole, kept) for side in (base, patch))
+    before, after = (by_function(side, kept, whole) for side in (base, patch))
     parts = dict[Part, float]()
     for name in _large(after):
         old = [each.get(was.get(name, name), 0.0) for each in before]
@@ -78,7 +75,7 @@ class Matched(NamedTuple):
 def matched(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Matched:
     """Find the functions that both sides have, those with a new name too."""
     whole = fmean(each.time for each in base)
-    was = counterparts(*(_own(side, _by_function(side, whole, frozenset())) for side in (base, patch)))
+    was = counterparts(*(_own(side, by_function(side, (), whole)) for side in (base, patch)))
     return Matched(was, (_program(base) & _program(patch)).union(was, was.values()))
 
 
@@ -92,7 +89,12 @@ class Growth(NamedTuple):
 
 
 def growth_of(base: Sequence[float], patch: Sequence[float]) -> Growth:
-    """Compare the launches of both sides."""
+    """Compare the launches of both sides.
+
+    With variances ``s²`` of ``n`` launches a side, the interval is ± ``t·√(s₁²/n₁ + s₂²/n₂)`` (Welch, "The
+    generalization of 'Student's' problem when several different population variances are involved",
+    Biometrika 34, 1947).
+    """
     growth = fmean(patch) - fmean(base)
     parts = [(variance(side) / len(side), len(side) - 1) for side in (base, patch)]
     squared = sum(part for part, _ in parts)
@@ -122,22 +124,27 @@ def _program(launches: Sequence[Sampled]) -> frozenset[str]:
     return frozenset(each.name for each in functions if not each.is_library)
 
 
-def _by_function(launches: Sequence[Sampled], whole: float, kept: Collection[str]) -> list[dict[str, float]]:
-    """Map functions of the program to their times in each launch, as shares of ``whole``."""
+def by_function(
+    launches: Sequence[Sampled], kept: Collection[str], whole: float = 1.0
+) -> list[dict[str, float]]:
+    """Map functions of the program to their times in each launch, as shares of ``whole``.
+
+    A stack counts for its innermost function of the program that is ``kept``, or the innermost if none is.
+    """
     found = list[dict[str, float]]()
     for launch in launches:
-        scale = launch.time / whole / sum(launch.stacks.values())
+        scale = launch.time / whole / max(sum(launch.stacks.values()), 1)
         times = defaultdict[str, float](float)
         for stack, count in launch.stacks.items():
-            times[owner(stack, kept)] += count * scale
+            own = _owners(stack)
+            times[next((name for name in reversed(own) if name in kept), own[-1])] += count * scale
         found.append(times)
     return found
 
 
-def owner(stack: Sequence[Function], kept: Collection[str]) -> str:
-    """Name the innermost function of the program that is ``kept``, or the innermost if none is."""
-    own = _owners(stack)
-    return next((name for name in reversed(own) if name in kept), own[-1])
+def mean(function: str, times: Sequence[Mapping[str, float]]) -> float:
+    """Return the mean of a function's times."""
+    return fmean(each.get(function, 0.0) for each in times)
 
 
 def _owners(stack: Sequence[Function]) -> list[str]:
@@ -147,9 +154,9 @@ def _owners(stack: Sequence[Function]) -> list[str]:
 
 def _large(times: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Map functions to their mean time, the largest first."""
-    mean = {name: fmean(each.get(name, 0.0) for each in times) for name in set(chain(*times))}
-    largest = sorted((name for name in mean if mean[name] >= _LEAST), key=lambda name: (-mean[name], name))
-    return {name: mean[name] for name in largest}
+    means = {name: mean(name, times) for name in sorted(set(chain(*times)))}
+    largest = sorted((name for name in means if means[name] >= _LEAST), key=lambda name: -means[name])
+    return {name: means[name] for name in largest}
 
 
 def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> dict[str, tuple[str, float]]:
@@ -159,7 +166,7 @@ def _own(launches: Sequence[Sampled], times: Sequence[Mapping[str, float]]) -> d
         for stack, count in each.stacks.items():
             own = _owners(stack)
             callers[own[-1]][next((name for name in reversed(own) if name != own[-1]), "")] += count
-    return {name: (callers[name].most_common(1)[0][0], mean) for name, mean in _large(times).items()}
+    return {name: (callers[name].most_common(1)[0][0], took) for name, took in _large(times).items()}
 
 
 def _mean_stacks(

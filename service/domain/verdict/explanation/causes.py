@@ -102,10 +102,11 @@ def causes(
             would have cost far more, is left out. None: the benchmark is not slower, and all growth counts.
     """
     was = renamed(base[-1].counted, patch[-1].counted)
+    before, after = _costs(base), _costs(patch)
     found: dict[Kind, tuple[float, Cause]] = {}
     for kind, events in _EVENTS.items():
         grown = [event for event in events if _grew(event, base, patch)]
-        costs = {event: _WEIGHTS[event] * (_mean(event, patch) - _mean(event, base)) for event in grown}
+        costs = {event: after[event] - before[event] for event in grown}
         if costs:
             level = max(costs, key=costs.__getitem__)  # of two levels of caches, the one that costs more
             function = _function(level, base, patch, was)
@@ -115,7 +116,7 @@ def causes(
     elif lost := _no_longer_packed(found, base, patch):
         found[Kind.VECTORISATION] = lost
         del found[Kind.INSTRUCTIONS]
-    parent = sum(weight * _mean(event, base) for event, weight in _WEIGHTS.items())
+    parent = sum(before.values())
     largest = max((cost for cost, _ in found.values()), default=0.0)
     least, most = max(_PART * largest, _NEGLIGIBLE * parent), math.inf
     if slowdown is not None:
@@ -146,6 +147,10 @@ def _grew(event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents])
 
 def _mean(event: Event, side: Sequence[LoopEvents]) -> float:
     return fmean(each.rates[event] for each in side)
+
+
+def _costs(side: Sequence[LoopEvents]) -> dict[Event, float]:
+    return {event: weight * _mean(event, side) for event, weight in _WEIGHTS.items()}
 
 
 def _function(
@@ -214,13 +219,14 @@ def _is_same_code(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bo
     Other instructions in equal number, such as divisions for multiplications, are no matter of placement.
     """
     before, after = base[-1].executed, patch[-1].executed
-    listed = [sum(each.executed.values()) for each in (base[-1], patch[-1])]
-    whole = [sum(rate for _, rate in own(each.counted).values()) for each in (base[-1], patch[-1])]
     apart = sum(abs(before.get(text, 0.0) - after.get(text, 0.0)) for text in {*before, *after})
-    parent = sum(weight * _mean(event, base) for event, weight in _WEIGHTS.items())
-    costs = [weight * abs(_mean(event, patch) - _mean(event, base)) for event, weight in _WEIGHTS.items()]
-    is_known = all(0 < _LISTED * ran <= seen for ran, seen in zip(whole, listed, strict=True))
-    return is_known and apart <= _EQUAL * listed[0] and sum(costs) <= _EQUAL * parent
+    is_known = all(
+        0 < _LISTED * sum(rate for _, rate in own(side.counted).values()) <= sum(side.executed.values())
+        for side in (base[-1], patch[-1])
+    )
+    old, new = _costs(base), _costs(patch)
+    more = sum(abs(new[event] - old[event]) for event in Event)
+    return is_known and apart <= _EQUAL * sum(before.values()) and more <= _EQUAL * sum(old.values())
 
 
 def _is_steady(function: str, side: Sequence[LoopEvents]) -> bool:

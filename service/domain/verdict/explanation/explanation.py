@@ -28,7 +28,7 @@ LONGEST_TEXT: Final = 500  # characters of a name or an obstacle
 MOST_PACKED: Final = 1 << 20  # bytes of a build's explanations, compressed
 _MOST_JSON: Final = 16 << 20  # bytes of the stacks and instructions; each view of a page reads them
 _MOST_BRIEF: Final = 4 << 20  # bytes of all else; 20 explanations of the longest names have 1 MiB
-_ROOM: Final = 8 << 20  # characters of stacks and instructions; writing more takes longer than a lease lasts
+_ROOM: Final = 8 << 20  # bytes of stacks and instructions; writing more takes longer than a lease lasts
 _LAST_LINE: Final = 10**9
 _HALF: Final = 0.5  # of the slow-down
 _COUNTED: Final = MappingProxyType({Kind.INLINING: CALLS, Kind.VECTORISATION: Event.INSTRUCTIONS})
@@ -165,17 +165,17 @@ def pack(found: Sequence[Explanation]) -> bytes:
     them. The narrowest stacks, then the longest lists of instructions, are left out if it would be longer.
     """
     found, room = found[:MOST_EXPLAINED], _ROOM
-    brief = _packed(_json([_cut(each.to_mapping()) for each in found]))
+    brief = gzip.compress(_json([_cut(each.to_mapping()) for each in found]), mtime=0)
     while True:
-        text = _json(_large(found, room))
-        packed = brief + _packed(text)
+        large = _json(_large(found, room))
+        packed = brief + gzip.compress(large, mtime=0)
         if len(packed) <= MOST_PACKED or not room:
             return packed
-        room = min(room, len(text)) // 2
+        room = min(room, len(large)) // 2
 
 
 def _large(found: Sequence[Explanation], room: int) -> Sequence[Mapping[str, Any]]:
-    """Return stacks and instructions for JSON, of at most ``room`` characters."""
+    """Return stacks and instructions for JSON, of at most ``room`` bytes."""
     rows: list[dict[str, list[Any]]] = [{"stacks": [], "rows": []} for _ in found]
     listed = [(row, each.assembly.rows) for row, each in zip(rows, found, strict=True) if each.assembly]
     for row, code in sorted(listed, key=lambda each: len(each[1])):
@@ -193,8 +193,9 @@ def _large(found: Sequence[Explanation], room: int) -> Sequence[Mapping[str, Any
     return rows
 
 
-def _json(rows: Sequence[Any]) -> str:
-    return json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+def _json(rows: Sequence[Any]) -> bytes:
+    text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "replace")
 
 
 def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]:
@@ -218,18 +219,13 @@ def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]
 def _read(data: bytes, most: int) -> tuple[list[dict[str, Any]], bytes]:
     """Read the mappings in the first gzip member, and return also the bytes after it."""
     reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    if len(data) > MOST_PACKED:
-        raise BadResults("the explanations cannot be read: they are too large")
     try:
-        text = reader.decompress(data, most)
-        rows = json.loads(text)[:MOST_EXPLAINED] if reader.eof else None
+        rows = json.loads(reader.decompress(data, most)) if len(data) <= MOST_PACKED else None
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
         raise BadResults(f"the explanations cannot be read: {error!r}") from None
-    if rows is None:
-        raise BadResults("the explanations cannot be read: they are incomplete or too large")
-    if not all(isinstance(row, dict) for row in rows):
-        raise BadResults("the explanations cannot be read: they are something else")
-    return rows, reader.unused_data
+    if not reader.eof or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadResults("the explanations cannot be read: they are incomplete, too large or something else")
+    return rows[:MOST_EXPLAINED], reader.unused_data
 
 
 def _cut(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -241,14 +237,8 @@ def _cut(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     return [_cut(each) for each in found] if isinstance(found, list | tuple) else found
 
 
-def _packed(text: str) -> bytes:
-    data = text.encode("utf-8", "replace")
-    return gzip.compress(data, mtime=0) if len(data) <= _MOST_JSON else data  # which is too large
-
-
 def _cause(found: Mapping[str, Any]) -> Cause:
-    rates = _rate(found["base"]), _rate(found["patch"])
-    return Cause(Kind(found["kind"]), _text(found["function"]), *rates)
+    return Cause(Kind(found["kind"]), _text(found["function"]), _rate(found["base"]), _rate(found["patch"]))
 
 
 def _part(found: Mapping[str, Any]) -> Part:
@@ -273,8 +263,7 @@ def _code(found: Sequence[Any]) -> CodeRow:
 
 
 def _line(found: Mapping[str, Any]) -> Line:
-    rates = _rate(found["base"]), _rate(found["patch"])
-    return Line(*_place(found["path"], found["line"]), *rates)
+    return Line(*_place(found["path"], found["line"]), _rate(found["base"]), _rate(found["patch"]))
 
 
 def _place(path: object, line: object) -> tuple[str, int]:

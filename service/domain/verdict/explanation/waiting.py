@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.waits import is_wait, waits_for_thread
-from service.domain.verdict.explanation.attribution import growth_of, matched, owner
+from service.domain.verdict.explanation.attribution import by_function, growth_of, matched, mean
 from service.domain.verdict.explanation.causes import Cause, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Sequence
 
     from service.domain.measuring.sampled_stacks import Sampled
 
@@ -31,11 +31,11 @@ def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
         patch: those of the patch.
     """
     was, kept = matched(base, patch)
-    before, after = ([_waits(each, kept) for each in side] for side in (base, patch))
+    before, after = (by_function(list(map(_waits, side)), kept) for side in (base, patch))
     if not _is_part(base, patch, *([sum(each.values()) for each in side] for side in (before, after))):
         return None
-    names = {name for each in after for name in each}
-    function = max(sorted(names), key=lambda name: _mean(name, after) - _mean(was.get(name, name), before))
+    names = sorted(set(chain(*after)))
+    function = max(names, key=lambda name: mean(name, after) - mean(was.get(name, name), before))
     sides = (fmean(sum(each.values()) for each in side) for side in (before, after))
     return Cause(Kind.WAITING, function, *sides)
 
@@ -52,10 +52,8 @@ def _is_part(
     base: Sequence[Sampled], patch: Sequence[Sampled], before: Sequence[float], after: Sequence[float]
 ) -> bool:
     """Return whether seconds of an iteration surely grew, by a part of the elapsed time's growth."""
-    found, (old, new) = (
-        growth_of(before, after),
-        (fmean(each.real for each in side) for side in (base, patch)),
-    )
+    found = growth_of(before, after)
+    old, new = (fmean(each.real for each in side) for side in (base, patch))
     return new > old and found.low > 0 and found.growth >= max(_PART * (new - old), _NEGLIGIBLE * old)
 
 
@@ -65,15 +63,7 @@ def _share(launch: Sampled) -> float:
     return waits / sum(launch.stacks.values())
 
 
-def _waits(launch: Sampled, kept: Collection[str]) -> Mapping[str, float]:
-    """Map functions of the program to the seconds per iteration that they waited."""
-    found = Counter[str]()
-    for stack, count in launch.stacks.items():
-        if is_wait(stack):
-            found[owner(stack, kept)] += count
-    scale = launch.real * launch.waited / max(found.total(), 1)
-    return {name: scale * count for name, count in found.items()}
-
-
-def _mean(name: str, side: Sequence[Mapping[str, float]]) -> float:
-    return fmean(each.get(name, 0.0) for each in side)
+def _waits(launch: Sampled) -> Sampled:
+    """Keep only the waits, and the seconds per iteration that they took."""
+    stacks = {stack: count for stack, count in launch.stacks.items() if is_wait(stack)}
+    return launch._replace(stacks=stacks, time=launch.real * launch.waited)
