@@ -38,8 +38,8 @@ EVENT_OPTIONS: Final = (
 LOGGING: Final = ("--v=2",)
 MAX_LOOPS: Final = 10_000  # per launch of one benchmark; the library never tries that many
 _MAX_COUNT: Final = 10**18
-_EVENTS: Final = b"events: "
-_TOTALS: Final = re.compile(rb"totals: ([0-9]{1,18}(?: [0-9]{1,18}){0,15})")
+_EVENTS: Final = re.compile(rb"^events: (.*)$", re.MULTILINE)
+_TOTALS: Final = re.compile(rb"^totals: ([0-9]{1,18}(?: [0-9]{1,18}){0,15})$", re.MULTILINE)
 _RUNNING: Final = b"Running %s for "
 
 
@@ -129,27 +129,16 @@ def _timed_loops(dumps: bytes, events: bytes) -> tuple[tuple[int, ...], ...]:
     Raises:
         BadResults: the dumps count other events, or there are too many loops.
     """
-    if not dumps:
-        return ()
-    found: list[tuple[int, ...]] = []
-    is_loop, width = False, len(events.split(b" "))
-    for line in dumps.split(b"\n"):
-        if line.startswith(b"part: "):
-            is_loop = False
-        elif line.startswith(LOOP_ENDS):
-            is_loop = True
-        elif line.startswith(_EVENTS) and line != _EVENTS + events:
-            raise BadResults("the dumps count something else than instructions")
-        elif is_loop and (total := _TOTALS.fullmatch(line)):
-            costs = tuple(map(int, total[1].split(b" ")))
-            if len(costs) <= width:  # Callgrind leaves out zeros at the end
-                found.append(costs + (0,) * (width - len(costs)))
-                is_loop = False
-        if len(found) > MAX_LOOPS:
-            raise BadResults(f"more than {MAX_LOOPS} timed loops")
-    if not dumps.startswith(b"# callgrind format\n"):
+    if dumps and not dumps.startswith(b"# callgrind format\n"):
         raise BadResults("not an output of callgrind")
-    return tuple(found)
+    if any(counted != events for counted in _EVENTS.findall(dumps)):
+        raise BadResults("the dumps count something else than instructions")
+    loops = (part.partition(b"\n" + LOOP_ENDS)[2] for part in dumps.split(b"\npart: "))
+    found = [tuple(map(int, total[1].split(b" "))) for loop in loops if (total := _TOTALS.search(loop))]
+    if len(found) > MAX_LOOPS:
+        raise BadResults(f"more than {MAX_LOOPS} timed loops")
+    width = len(events.split(b" "))  # Callgrind leaves out zeros at the end
+    return tuple(costs + (0,) * (width - len(costs)) for costs in found if len(costs) <= width)
 
 
 def _numbers(log: bytes, benchmark: str) -> list[int]:

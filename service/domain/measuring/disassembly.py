@@ -57,12 +57,8 @@ _PACKED: Final = re.compile(
 )
 
 
-class Range(NamedTuple):
-    """Addresses in a program or library: of the first instruction, and behind the last."""
-
-    path: str
-    begin: int
-    end: int
+Range = tuple[str, int, int]
+"""A program or library, and the addresses of its first instruction and behind the last."""
 
 
 class Instruction(NamedTuple):
@@ -86,8 +82,8 @@ def hottest(code: Iterable[Code]) -> list[Range]:
     spent = [(sum(each.executed.values()), each) for each in code]
     least = max(1, _HOT * sum(count for count, _ in spent))
     hot = sorted((each for each in spent if each[0] >= least), key=lambda each: -each[0])
-    found = [Range(each.path, min(each.executed), max(each.executed) + 1) for _, each in hot[:_HOTTEST]]
-    return [each for each in found if each.path.startswith("/") and each.end - each.begin <= _LONGEST]
+    found = [(each.path, min(each.executed), max(each.executed) + 1) for _, each in hot[:_HOTTEST]]
+    return [each for each in found if each[0].startswith("/") and each[2] - each[1] <= _LONGEST]
 
 
 def list_of(ranges: Iterable[Range], seconds: float, *, has_lines: bool = False) -> Invocation:
@@ -147,8 +143,7 @@ def _listed(listing: bytes, roots: Collection[str]) -> Iterator[tuple[str, Instr
     for line in listing.decode("utf-8", "replace").split("\n"):
         cut = line[:_READ]
         if code := _INSTRUCTION.fullmatch(cut):
-            path, number = place if place[0] else _NOWHERE
-            yield file, Instruction(int(code[1], 16), code[2], path=path, line=number)
+            yield file, Instruction(int(code[1], 16), code[2], path=place[0], line=place[1])
             is_new = True
         elif found := _OBJECT.match(cut):
             file = found[1]
@@ -157,7 +152,8 @@ def _listed(listing: bytes, roots: Collection[str]) -> Iterator[tuple[str, Instr
             if not path or not _LINE.fullmatch(digits):
                 continue
             # What did not change since the last instruction is not printed again.
-            where = repository_path(path.removeprefix(_INLINED), roots), int(digits)
+            source = repository_path(path.removeprefix(_INLINED), roots)
+            where = (source, int(digits)) if source else _NOWHERE
             if not path.startswith(_INLINED):
                 first = place = where
             elif is_new:

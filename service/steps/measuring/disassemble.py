@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.callgrind_events import Event, counted_as
-from service.domain.measuring.disassembly import Range, executed, hottest, instructions, list_of
+from service.domain.measuring.disassembly import executed, hottest, instructions, list_of
 from service.domain.values.errors import BadResults
 from service.domain.values.identity import Side
 from service.domain.verdict.comparison.grown_functions import own, renamed
@@ -99,7 +99,7 @@ def _side(
         return SideCode()
     most = max(code.executed, key=code.executed.__getitem__)
     reached = [at for at in code.executed if abs(at - most) <= _REACH]
-    shown = Range(code.path, min(reached), max(reached) + _LAST)
+    shown = code.path, min(reached), max(reached) + _LAST
     listing = launcher.run_tool(suite, side, list_of([shown], seconds, has_lines=True))
     found = instructions(listing, ("/src", str(launcher.trees[side])))
     found = tuple(each for each in found if each.address <= max(reached))  # others are of the next function

@@ -120,7 +120,7 @@ def _attribute(
     grown = found.causes
     if waits:
         grown = (waits, *(each for each in grown if each.kind is not Kind.LAYOUT))
-    return replace(found, causes=grown, sampled=growth.sampled, parts=growth.parts, stacks=growth.stacks)
+    return replace(found, causes=grown, **growth._asdict())
 
 
 def _is_elapsed(row: Comparison) -> bool:
