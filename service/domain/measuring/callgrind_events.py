@@ -116,10 +116,7 @@ def _rate(loops: tuple[tuple[int, tuple[int, ...]], ...], columns: list[int]) ->
 
     That is the difference to an earlier loop of at most half the iterations, if there is one.
     """
-
-    def total(loop: tuple[int, ...]) -> int:
-        return sum(loop[column] for column in columns)
-
     last, totals = loops[-1]
-    before, earlier = max((each for each in loops[:-1] if 2 * each[0] <= last), default=(0, ()))
-    return max(0, total(totals) - (total(earlier) if before else 0)) / (last - before)
+    none = (0, (0,) * len(totals))
+    before, earlier = max((each for each in loops[:-1] if 2 * each[0] <= last), default=none)
+    return max(0, sum(totals[column] - earlier[column] for column in columns)) / (last - before)

@@ -71,12 +71,8 @@ def functions(dumps: bytes) -> tuple[FunctionCount, ...]:
 def by_function(loop: Loop, columns: Sequence[Sequence[int]], callees: Sequence[frozenset[str]]) -> Divided:
     """Divide the last timed loop's costs by the functions of the program.
 
-    Instances of the standard library's templates count as libraries.
-
-    Args:
-        loop: as of :func:`last_loop`.
-        columns: groups of columns; those of a group are added up.
-        callees: groups of functions whose calls by others are counted, for the function that makes them.
+    Instances of the standard library's templates count as libraries. The ``columns`` of a group are added up.
+    Of ``callees``, also in groups, the calls by others are counted for the function that makes them.
 
     Raises:
         BadResults: as :func:`functions`.

@@ -77,13 +77,13 @@ class Instruction(NamedTuple):
     line: int = 0
 
 
-def hottest(code: Iterable[Code]) -> list[Range]:
+def hottest(code: Collection[Code]) -> list[Range]:
     """Choose the functions that executed most instructions, the hottest first."""
-    spent = [(sum(each.executed.values()), each) for each in code]
-    least = max(1, _HOT * sum(count for count, _ in spent))
-    hot = sorted((each for each in spent if each[0] >= least), key=lambda each: -each[0])
-    found = [(each.path, min(each.executed), max(each.executed) + 1) for _, each in hot[:_HOTTEST]]
-    return [each for each in found if each[0].startswith("/") and each[2] - each[1] <= _LONGEST]
+    least = max(1, _HOT * sum(each.executed.total() for each in code))
+    ranked = sorted(code, key=lambda each: -each.executed.total())[:_HOTTEST]
+    hot = [each for each in ranked if each.executed.total() >= least and each.path.startswith("/")]
+    found = [(each.path, min(each.executed), max(each.executed) + 1) for each in hot]
+    return [each for each in found if each[2] - each[1] <= _LONGEST]
 
 
 def list_of(ranges: Iterable[Range], seconds: float, *, has_lines: bool = False) -> Invocation:
@@ -120,13 +120,9 @@ def packed(rates: Mapping[str, float]) -> float:
 
 
 def instructions(listing: bytes, roots: Collection[str]) -> tuple[Instruction, ...]:
-    """Read a listing with lines.
+    """Read a listing with lines; ``roots`` are names of the source tree in debug information.
 
     An inlined instruction of another library gets the line of the repository that it was inlined into.
-
-    Args:
-        listing: standard output.
-        roots: directories of the source tree, as debug information may name them.
 
     Raises:
         BadResults: the listing is too long.

@@ -55,10 +55,8 @@ def share_of_waits(stacks: Mapping[tuple[Function, ...], int]) -> float:
 def waited(stacks: Mapping[tuple[Function, ...], int], expected: float, idle: float) -> float:
     """Return the share of the elapsed time that the thread waited.
 
-    Args:
-        stacks: its samples.
-        expected: how many the last trial should have, or 0 if more than waits can take some away.
-        idle: the largest share that it can have waited, as it computed in the rest.
+    ``expected`` is how many samples the last trial should have, or 0 if more than waits can take some away;
+    ``idle`` is the largest share that it can have waited, as it computed in the rest.
     """
     share = share_of_waits(stacks)
     is_short = sum(stacks.values()) < _SHORT * expected

@@ -103,13 +103,8 @@ def _side(
     listing = launcher.run_tool(suite, side, list_of([shown], seconds, has_lines=True))
     found = instructions(listing, ("/src", str(launcher.trees[side])))
     found = tuple(each for each in found if each.address <= max(reached))  # others are of the next function
-    return SideCode(
-        found,
-        *(
-            {at: count / events.iterations for at, count in counts.items()}
-            for counts in (code.executed, code.costs)
-        ),
-    )
+    counts = code.executed, code.costs
+    return SideCode(found, *({at: each[at] / events.iterations for at in each} for each in counts))
 
 
 def _grown_most(

@@ -43,9 +43,8 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     """Count events of each benchmark that is slower by its time, the worst first, then sample their stacks.
 
     One that is only worse by another metric comes after them: its allocations are counted, and nothing else
-    says why it grew.
-
-    That takes a minute at most, and functions are only named if there is time for enough samples.
+    says why it grew. All takes a minute at most, and functions are only named if there is time for enough
+    samples.
 
     A benchmark that a person named is explained whatever its verdict. If it is not slower, its stacks could
     only show where it waits longer: they are not sampled if its CPU time is divided.
@@ -72,11 +71,8 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     end = session.host.clock() + BUDGET
     try:
         with ExitStack() as stack:
-            sides = {Side.BASE: spec.base, Side.PATCH: spec.patch}
-            trees = {
-                side: stack.enter_context(built_tree(session, each, may_build=False))
-                for side, each in sides.items()
-            }
+            opened = (built_tree(session, each, may_build=False) for each in (spec.base, spec.patch))
+            trees = dict(zip(Side, map(stack.enter_context, opened), strict=True))
             launcher = Launcher(session, trees, tuple(listings))
             for number, row in enumerate(chosen):
                 session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))

@@ -65,18 +65,11 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     return Attribution(total.growth, tuple(shown), _mean_stacks(base, patch, whole, was))
 
 
-class Matched(NamedTuple):
-    """Functions of the program under the patch's names: what they ``was``, and those that both sides have."""
-
-    was: Mapping[str, str]
-    kept: Collection[str]
-
-
-def matched(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Matched:
-    """Find the functions that both sides have, those with a new name too."""
+def matched(base: Sequence[Sampled], patch: Sequence[Sampled]) -> tuple[dict[str, str], frozenset[str]]:
+    """Map functions with a new name to what they were called, and list all that both sides have."""
     whole = fmean(each.time for each in base)
     was = counterparts(*(_own(side, by_function(side, (), whole)) for side in (base, patch)))
-    return Matched(was, (_program(base) & _program(patch)).union(was, was.values()))
+    return was, (_program(base) & _program(patch)).union(was, was.values())
 
 
 class Growth(NamedTuple):

@@ -195,7 +195,9 @@ def _inlined(base: Sequence[LoopEvents], patch: Sequence[LoopEvents], was: Mappi
             continue
         less = before[caller][1] - after[caller][1] + calls if caller in before and caller in after else 0.0
         is_cut = less > 0 and rate <= less + _CALLING * calls
-        if _is_steady(name, patch) and (is_cut or name.startswith(_CALLABLES)):
+        launches = [each.calls.get(name, 0.0) for each in patch]
+        is_steady = max(launches) - min(launches) <= _AGREEMENT * max(launches)
+        if is_steady and (is_cut or name.startswith(_CALLABLES)):
             found[name] = calls
     name = max(found, key=found.__getitem__, default="")
     return Cause(Kind.INLINING, name, 0.0, found[name]) if name else None
@@ -227,8 +229,3 @@ def _is_same_code(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bo
     old, new = _costs(base), _costs(patch)
     more = sum(abs(new[event] - old[event]) for event in Event)
     return is_known and apart <= _EQUAL * sum(before.values()) and more <= _EQUAL * sum(old.values())
-
-
-def _is_steady(function: str, side: Sequence[LoopEvents]) -> bool:
-    rates = [each.calls.get(function, 0.0) for each in side]
-    return max(rates) - min(rates) <= _AGREEMENT * max(rates)

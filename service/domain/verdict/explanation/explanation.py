@@ -199,12 +199,9 @@ def _json(rows: Sequence[Any]) -> bytes:
 
 
 def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]:
-    """Read what :func:`pack` wrote.
+    """Read what :func:`pack` wrote, with the stacks and instructions of one explanation, counted from 1.
 
-    Args:
-        data: what it wrote.
-        stacks_of: only this explanation, counted from 1, gets its stacks and instructions; None: all. Without
-            any (0), it takes a fraction of the time.
+    ``stacks_of`` None: those of all. 0: none, in a fraction of the time.
 
     Raises:
         BadResults: it is too large, or something else.

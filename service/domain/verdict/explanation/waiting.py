@@ -25,19 +25,16 @@ def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
     A function's waiting is the part of the elapsed time per iteration that the launch waited, divided by the
     samples of waits. The whole must have grown for sure, by Welch's interval over the launches. A function
     that only one side has waits for its nearest caller on both sides, as in :func:`attribute`.
-
-    Args:
-        base: the launches of the parent, two at least, by elapsed time.
-        patch: those of the patch.
+    The launches, two of a side at least, are by elapsed time.
     """
     was, kept = matched(base, patch)
     before, after = (by_function(list(map(_waits, side)), kept) for side in (base, patch))
     if not _is_part(base, patch, *([sum(each.values()) for each in side] for side in (before, after))):
         return None
     names = sorted(set(chain(*after)))
-    function = max(names, key=lambda name: mean(name, after) - mean(was.get(name, name), before))
+    grown = {name: mean(name, after) - mean(was.get(name, name), before) for name in names}
     sides = (fmean(sum(each.values()) for each in side) for side in (before, after))
-    return Cause(Kind.WAITING, function, *sides)
+    return Cause(Kind.WAITING, max(grown, key=grown.__getitem__), *sides)
 
 
 def waits_for_others(base: Sequence[Sampled], patch: Sequence[Sampled]) -> bool:

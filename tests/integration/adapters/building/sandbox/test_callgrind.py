@@ -23,7 +23,7 @@ from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.steps.measuring.count_instructions import count_instructions
-from service.steps.measuring.disassemble import disassembled
+from service.steps.measuring.disassemble import disassembled, listed
 from service.steps.measuring.launching import Launcher
 from tests.support.building.build_host import MemorySandbox, memory_host, session_of
 from tests.support.building.memory_source import MemorySource
@@ -219,10 +219,9 @@ def launcher_of(root: Path, *flags: str) -> Launcher:
 def test_events_of_a_real_launch_name_the_kind_of_cause(tmp_path: Path) -> None:
     launcher = launcher_of(tmp_path)
     suite = launcher.suites["knob"]
-    base, patch = (
-        [launcher.count_events(suite, side, "BM_Tiny", 60.0) for _ in range(2)]
-        for side in (Side.BASE, Side.PATCH)
-    )
+    base, patch = ([launcher.count_events(suite, side, "BM_Tiny", 60.0) for _ in range(2)] for side in Side)
+    assert causes(base, base, 0.05) == (), "nobody knows which instructions were executed"
+    base[-1] = listed(launcher, suite, Side.BASE, base[-1], 60.0)
     (found,) = causes(base, patch, 0.05)
     assert found.kind is Kind.INSTRUCTIONS
     assert found.function.startswith("(anonymous namespace)::")

@@ -9,7 +9,7 @@ import pytest
 
 from service.domain.measuring.callgrind import Counted, Trial
 from service.domain.measuring.callgrind_events import Event, LoopEvents, loop_events
-from service.domain.measuring.callgrind_functions import FunctionCount
+from service.domain.measuring.callgrind_functions import FunctionCount, functions
 from service.domain.measuring.disassembly import executed
 from service.domain.values.errors import BadResults
 from service.domain.verdict.explanation.assembly import Assembly, Line
@@ -213,6 +213,12 @@ def test_zeros_at_the_end_may_be_missing() -> None:
     assert found.rates[Event.L1_MISSES] == 2
     assert found.functions[Event.L1_MISSES] == {"f": 2}
     assert found.rates[Event.SYSTEM_CALLS] == 0
+
+
+def test_more_functions_are_compared_than_a_record_has() -> None:
+    lines = [line for n in range(1, 51) for line in (f"fn=({n}) f{n}", "1 10")]
+    dumps = events("500", "ob=(1) /build/b", *lines)
+    assert (len(functions(dumps)), len(loop_events(dumps, LOG, "b").counted.functions)) == (30, 50)
 
 
 def test_an_allocation_by_an_allocating_function_is_counted_once() -> None:
