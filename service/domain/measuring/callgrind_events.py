@@ -97,16 +97,13 @@ def loop_events(dumps: bytes, log: bytes, benchmark: str) -> LoopEvents:
     columns = [[loop.events.index(name) for name in names] for names in _COLUMNS.values()]
     divided = by_function(loop, columns, list(_CALLEES.values()))
     iterations, totals = loops[-1]
-    if not iterations:
-        raise BadResults("the last timed loop has no iteration")
 
     def each(found: Mapping[str, float]) -> dict[str, float]:
         return {name: cost / iterations for name, cost in found.items() if cost}
 
     by_event = dict(zip((*_COLUMNS, *_CALLEES), map(each, divided.costs), strict=True))
     rates = {event: sum(by_event[event].values()) for event in _CALLEES}
-    for event, chosen in zip(_COLUMNS, columns, strict=True):
-        rates[event] = _rate(loops, chosen)
+    rates |= {event: _rate(loops, chosen) for event, chosen in zip(_COLUMNS, columns, strict=True)}
     counted = Counted(((Trial(iterations, totals[0]),),), functions=divided.functions)
     return LoopEvents(rates, by_event, each(divided.calls), counted, loop)
 

@@ -19,8 +19,7 @@ MOST: Final = 30  # functions of a loop that are kept
 MOST_BYTES: Final = 4000  # of a loop's functions as JSON: a record has them of each benchmark and side
 _MOST_COMPARED: Final = 1000  # functions of a loop that is not recorded
 _DEEPEST: Final = 64  # calls of libraries by libraries; deeper ones stay where they are
-# A patch chooses what its program writes, and must not keep the worker busy. Real loops have far less.
-_MOST_READ: Final = 200_000  # functions, and as many calls between two of them
+_MOST_CALLS: Final = 200_000  # pairs of a callee and a caller; real loops have far less
 _MOST_FOLLOWED: Final = 1_000_000  # such pairs, as often as they are met again
 
 
@@ -107,10 +106,9 @@ def _read(loop: Loop, columns: Sequence[Sequence[int]]) -> tuple[list[_Part], Co
         for part, chosen in zip(parts, groups, strict=True):
             costs = part.calls[each.callee] if each.callee else part.own
             costs[each.function] += each.of(chosen)
-    first = parts[0]
-    if max(len(loop.names), sum(map(len, first.calls.values()))) > _MOST_READ:
-        raise BadResults(f"the last timed loop has more than {_MOST_READ} functions or calls")
-    if loop.total != str(first.own.total()).encode():
+    if len(called) > _MOST_CALLS:
+        raise BadResults(f"the last timed loop has more than {_MOST_CALLS} different calls")
+    if loop.total != str(parts[0].own.total()).encode():
         raise BadResults("the functions of the last timed loop do not add up to its instructions")
     return parts, called
 

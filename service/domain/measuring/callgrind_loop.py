@@ -25,6 +25,7 @@ _COST: Final = re.compile(_POSITION + rb"(?: ([0-9]{1,18}(?: [0-9]{1,18}){0,15})
 _STANDARD: Final = ("std::", "__gnu_cxx::")
 # A patch chooses what its program writes, and must not keep the worker busy. Real loops have far less.
 _MOST_BYTES: Final = 16 << 20
+_MOST_FUNCTIONS: Final = 200_000
 
 
 class Cost(NamedTuple):
@@ -147,6 +148,8 @@ def last_loop(dumps: bytes) -> Loop:
         else:
             objects[number] = (called if kind == b"cfn" else b"") or own
             called = b""
+    if len(objects) > _MOST_FUNCTIONS:
+        raise BadResults(f"the last timed loop has more than {_MOST_FUNCTIONS} functions")
     used = {b"fn": objects.keys(), b"ob": {*objects.values()}}
     # Earlier parts can name millions of others.
     known = {(it[1], it[2]): it[3] for it in _NAMED.finditer(dumps) if it[2] in used[it[1]]}
