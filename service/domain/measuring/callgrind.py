@@ -133,7 +133,7 @@ def _timed_loops(dumps: bytes, events: bytes) -> tuple[tuple[int, ...], ...]:
         raise BadResults("not an output of callgrind")
     if any(counted != events for counted in _EVENTS.findall(dumps)):
         raise BadResults("the dumps count something else than instructions")
-    loops = (part.partition(b"\n" + LOOP_ENDS)[2] for part in dumps.split(b"\npart: "))
+    loops = (loop.partition(b"\npart: ")[0] for loop in dumps.split(b"\n" + LOOP_ENDS)[1:])
     found = [tuple(map(int, total[1].split(b" "))) for loop in loops if (total := _TOTALS.search(loop))]
     if len(found) > MAX_LOOPS:
         raise BadResults(f"more than {MAX_LOOPS} timed loops")
