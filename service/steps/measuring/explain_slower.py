@@ -83,7 +83,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
                 session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
                 if row.row.metric.is_speed and (row.verdict is Verdict.SLOWER or _is_elapsed(row)):
                     found[number] = _attribute(launcher, found[number], row, timed[number], end)
-    except (CommandFailed, Permanent) as error:
+    except (CommandFailed, Permanent, OutOfTime) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
     return tuple(found)
 
