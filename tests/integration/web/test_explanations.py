@@ -180,7 +180,7 @@ def test_the_api_has_no_stacks_of_an_item_that_is_not_there(place: int, status: 
 
 
 def test_names_that_are_no_text_are_answered() -> None:
-    rows = json.dumps([{"suite": "s", "benchmark": "b\ud800", "parts": [], "stacks": []}])
+    rows = json.dumps([{**Explanation("s", "b\ud800").to_mapping(), "stacks": []}])
     app = site_with(gzip.compress(rows.encode()))
     assert "<bdi>b?" in page_of(app)
     assert call(app, "GET", API).json()["items"][0]["benchmark"] == "b?"
