@@ -13,17 +13,6 @@ void sort_words(Words& words) {
     std::sort(words.begin(), words.end(), order);
 }
 
-void merge_words(const Words& left, const Words& right, Words& out) {
-    const Word* a = left.data();
-    const Word* b = right.data();
-    for (Word& to : out) {
-        const bool is_left = *a <= *b;
-        to = is_left ? *a : *b;
-        a += is_left;
-        b += !is_left;
-    }
-}
-
 std::size_t keep_small(const Words& words, Word limit, Words& out) {
     std::size_t kept = 0;
     for (const Word word : words) {

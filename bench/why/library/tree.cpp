@@ -31,18 +31,4 @@ Word find_all(const Words& keys) {
     }
     return depth;
 }
-
-Word walk() {
-    std::array<std::uint32_t, 256> stack{};
-    std::size_t size = 1;
-    Word sum = 0;
-    while (size > 0) {
-        const Node& node = nodes[stack[--size]];
-        sum = sum * 31 + node.key;
-        for (const std::uint32_t child : node.children) {
-            if (child != 0) stack[size++] = child;
-        }
-    }
-    return sum;
-}
 }  // namespace lib

@@ -8,8 +8,6 @@ struct alignas(64) Cell {
 };
 std::array<Cell, 256> steps;
 std::array<Cell, 256> cells;
-std::array<Cell, 128> marks;
-std::array<Cell, 256> weights;
 
 void scale_add(const std::vector<float>& from, float factor, std::vector<float>& to) {
     for (std::size_t k = 0; k < from.size(); ++k) {
@@ -32,14 +30,6 @@ void darken(std::vector<std::uint8_t>& pixels, std::uint8_t by) {
     }
 }
 
-Word mix_all(const Words& words, Word key) {
-    Word mixed = 0;
-    for (const Word word : words) {
-        mixed ^= word + key;
-    }
-    return mixed;
-}
-
 void fill_steps() {
     for (std::size_t k = 0; k < steps.size(); ++k) steps[k].next = (k * 149 + 67) % steps.size();
 }
@@ -58,19 +48,5 @@ void hit_cells(const Words& keys) {
     for (const Word key : keys) {
         cells[key % cells.size()].hits += key;
     }
-}
-
-void mark_cells(const Words& keys) {
-    for (const Word key : keys) {
-        marks[key % marks.size()].next = key;
-    }
-}
-
-Word weigh(const Words& keys) {
-    Word sum = 0;
-    for (const Word key : keys) {
-        sum += weights[key % weights.size()].hits ^ weights[(key >> 8U) % weights.size()].hits;
-    }
-    return sum;
 }
 }  // namespace lib
