@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import version
@@ -289,10 +288,9 @@ def _environment() -> Environment:
 
 
 def explained(found: Explanation) -> str:
-    """Write the causes of a slower benchmark, and what is missing, where its name stands already."""
-    text = why(replace(found, obstacle="") if found.causes else found)
-    missing = f". Not complete: {plain(found.obstacle)}" if found.causes and found.obstacle else ""
-    return f"{text[:1].upper()}{text[1:]}{missing}"
+    """Write why a benchmark is slower, where its name stands already."""
+    text = why(found)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def query_of(**values: object) -> str:

@@ -21,7 +21,7 @@ from service.domain.wording.build_causes import (
     side_failed,
     too_few_cpus,
 )
-from service.domain.wording.explanations import explanation
+from service.domain.wording.explanations import explanations
 from service.domain.wording.failures import tests_too_short
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.confirm_layout import confirm_layout
@@ -122,7 +122,7 @@ def _confirm(
     if why:
         seconds["why"] = round(session.host.clock() - begun, 3)
     causes = (
-        *map(explanation, why),
+        *explanations(why),
         *confirmed.causes,
         *incomplete,
         *second.causes,

@@ -64,8 +64,8 @@ def command(
     profiler samples how long it waits, and which functions hold the slow-down.
 
     Exit code 0: it was measured, and counted or sampled, whatever the verdict; 2: wrong usage, or the name
-    chooses no benchmark or several; 3: it could not be measured, or neither counted nor sampled; 130:
-    interrupted, after the verdict reached by then.
+    chooses no benchmark or several; 3: it could not be measured, or nothing was found and something could
+    not be counted or sampled; 130: interrupted, after the verdict reached by then.
     """
     commits = open_commits(repo, base, patch, is_sandboxed=not no_sandbox)
     job, workspace = choose_job(commits, job_name, project_file)
@@ -91,6 +91,8 @@ def command(
 
 
 def is_answer(found: LocalVerdict) -> bool:
-    """Return whether the benchmark was compared, and counted or at least sampled if its programs differ."""
+    """Return whether the benchmark was compared, and explained or wholly examined if its programs differ."""
     is_compared = any(row.ratio is not None or row.verdict is Verdict.SAME for row in found.comparisons)
-    return is_compared and not any(each["obstacle"] and not each["sampled"] for each in found.why)
+    return is_compared and not any(
+        each["obstacle"] and not (each["sampled"] or each["causes"]) for each in found.why
+    )

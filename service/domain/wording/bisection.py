@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.trunk.bisection import Answer
 from service.domain.values.text import change, counted, duration, interval, listed, plain
-from service.domain.wording.explanations import explanation
+from service.domain.wording.explanations import explanations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ def conclusion(found: Bisection) -> Iterator[str]:
         if not found.is_confirmed:
             yield _unconfirmed(found)
     if found.is_confirmed:
-        yield from map(explanation, found.measured[-1].why)
+        yield from explanations(found.measured[-1].why)
     yield from (f"merged by {named(each)}" for each in reversed(found.merges))
     yield (
         f"{counted(len(found.measured), 'comparison')} of {counted(found.commits, 'commit')}, "

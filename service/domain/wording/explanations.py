@@ -12,7 +12,7 @@ from service.domain.values.text import before_and_after, both_ends, literal, pla
 from service.domain.verdict.explanation.causes import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from service.domain.building.findings import Finding
     from service.domain.verdict.explanation.causes import Cause
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 NOT_REACHED: Final = "the minute for explanations was used up"
 WHY: Final = "Slow-Down Explained"
-_NOTHING: Final = "nothing that was counted grew for sure and by enough"
-_TOLD: Final = 3  # benchmarks of one build; its page has all
+NOTHING: Final = "nothing that was counted grew for sure and by enough"
+TOLD: Final = 3  # benchmarks of one build in a message; its page has all
 _LINE: Final = 1000  # characters, as causes of builds have
 _SHOWN: Final = 2  # kinds of one benchmark, and functions
-_MOST: Final = 0.5  # of the slow-down
 _FUNCTION: Final = 60  # characters of its name
 _PATH: Final = 80  # characters of a path and line
 _ZERO: Final = 0.005  # per iteration; less is what a loop has once
@@ -38,13 +37,19 @@ def explanation(found: Explanation, suite: str = "") -> str:
     return f"{name}: {why(found)}"
 
 
+def explanations(found: Sequence[Explanation]) -> list[str]:
+    """Write the sentence of each slower benchmark, with its suite if another one has its name."""
+    named = Counter(each.benchmark for each in found)
+    return [explanation(each, each.suite if named[each.benchmark] > 1 else "") for each in found]
+
+
 def why(found: Explanation) -> str:
     """Write the functions that hold the slow-down, then the causes, without the benchmark's name."""
     grown = [_parts(found)] if found.parts else []
     grown += [_causes(found)] if found.causes else []
     if not grown:
-        return f"not explained: {plain(found.obstacle) or _NOTHING}"
-    missing = f"; not counted: {plain(found.obstacle)}" if found.obstacle else ""
+        return f"not explained: {plain(found.obstacle) or NOTHING}"
+    missing = f"; not complete: {plain(found.obstacle)}" if found.obstacle else ""
     return f"{': '.join(grown)}{missing}"
 
 
@@ -57,12 +62,8 @@ def _is_known(found: Explanation) -> bool:
     return bool(found.causes or found.parts)
 
 
-def _is_most(found: Explanation) -> bool:
-    return found.parts[0].growth >= _MOST * found.sampled
-
-
 def _parts(found: Explanation) -> str:
-    if _is_most(found):
+    if found.is_mostly_first:
         return f"mostly {_part(found.parts[0], found.sampled)}"
     return f"partly {' and '.join(_part(each, found.sampled) for each in found.parts[:_SHOWN])}"
 
@@ -94,7 +95,7 @@ def _causes(found: Explanation) -> str:
     # The line of a lost inlining is in another function, the caller; a later cause keeps its own.
     is_one = len(functions) == 1 and Kind.INLINING not in {each.kind for each in shown}
     is_one &= not line or counted is shown[0]
-    if is_one and found.parts and functions == {found.parts[0].function} and _is_most(found):
+    if is_one and found.parts and functions == {found.parts[0].function} and found.is_mostly_first:
         return " and ".join(map(_growth, shown)) + _place(line)
     if is_one and len(shown) == _SHOWN:
         return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}{_place(line)}"
@@ -102,15 +103,10 @@ def _causes(found: Explanation) -> str:
 
 
 def causes_told(found: Iterable[Explanation]) -> tuple[str, ...]:
-    """Write a line for each of the first benchmarks that are explained, and count the others.
-
-    A benchmark is named with its suite if another one has its name.
-    """
+    """Write a line for each of the first benchmarks that are explained, and count the others."""
     known = [replace(each, obstacle="") for each in found if _is_known(each)]
-    named = Counter(each.benchmark for each in known)
-    lines = [explanation(each, each.suite if named[each.benchmark] > 1 else "") for each in known[:_TOLD]]
-    more = (f"and {len(known) - _TOLD} more, on the page of the build",) if len(known) > _TOLD else ()
-    return (*lines, *more)
+    more = (f"and {len(known) - TOLD} more, on the page of the build",) if len(known) > TOLD else ()
+    return (*explanations(known)[:TOLD], *more)
 
 
 def causes_on_lines(found: Iterable[Explanation]) -> tuple[Finding, ...]:
@@ -154,7 +150,7 @@ def _function(found: Cause) -> str:
 
 def _cause(found: Cause, line: str) -> str:
     if found.kind is Kind.LAYOUT:
-        return "the same instructions, misses and calls: only the placement of code or data differs"
+        return "the same instructions, misses and calls: perhaps only the placement of code or data differs"
     if found.kind is Kind.INLINING:
         return _growth(found) + (f", called at {both_ends(line, _PATH)}" if line else "")
     return f"{_growth(found)}, in {_function(found)}{_place(line)}"

@@ -1,4 +1,4 @@
-"""Count what an iteration costs, of the benchmarks that are slower."""
+"""Explain slower benchmarks: count what an iteration costs, and sample where its time goes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from service.domain.verdict.explanation.attribution import attribute
 from service.domain.verdict.explanation.causes import Kind, causes, more_allocations
 from service.domain.verdict.explanation.explanation import MOST_EXPLAINED, Explanation
 from service.domain.verdict.explanation.waiting import waiting, waits_for_others
+from service.domain.verdict.inference.reasons import ReasonKind, has_kind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.build_causes import OTHER_THREADS, SEVERAL_THREADS
-from service.domain.wording.explanations import NOT_REACHED
+from service.domain.wording.explanations import NOT_REACHED, NOTHING, TOLD
 from service.steps.building.build_sides import built_tree
 from service.steps.measuring.disassemble import disassembled, listed
 from service.steps.measuring.launching import Launcher, SideFailed
@@ -40,11 +41,11 @@ _NAMING: Final = 5.0  # of these, kept to name the functions of a benchmark
 
 
 def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[Explanation, ...]:
-    """Count events of each benchmark that is slower by its time, the worst first, then sample their stacks.
+    """Count events of each benchmark that is slower by its time, the worst first, and sample their stacks.
 
     One that is only worse by another metric comes after them: its allocations are counted, and nothing else
-    says why it grew. All takes a minute at most, and functions are only named if there is time for enough
-    samples.
+    says why it grew. All takes a minute at most, which those that a message tells use first. Functions are
+    only named if there is time for enough samples.
 
     A benchmark that a person named is explained whatever its verdict. If it is not slower, its stacks could
     only show where it waits longer: they are not sampled if its CPU time is divided.
@@ -67,25 +68,34 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     chosen = tuple(worst.values())[:MOST_EXPLAINED]
     if not chosen:
         return ()
-    found, timed = list[Explanation](), list[frozenset[str]]()
+    found = list[Explanation]()
     end = session.host.clock() + BUDGET
     try:
         with ExitStack() as stack:
             opened = (built_tree(session, each, may_build=False) for each in (spec.base, spec.patch))
             trees = dict(zip(Side, map(stack.enter_context, opened), strict=True))
             launcher = Launcher(session, trees, tuple(listings))
-            for number, row in enumerate(chosen):
-                session.progress.say(f"explaining: {number + 1} of {len(chosen)}", number / len(chosen))
-                explained, functions = _explain(launcher, row, end)
-                found.append(explained)
-                timed.append(functions)
-            for number, row in enumerate(chosen):
-                session.progress.say(f"sampling: {number + 1} of {len(chosen)}", number / len(chosen))
-                if row.row.metric.is_speed and (row.verdict is Verdict.SLOWER or _is_elapsed(row)):
-                    found[number] = _attribute(launcher, found[number], row, timed[number], end)
+            for group in (chosen[:TOLD], chosen[TOLD:]):
+                _explain_group(launcher, group, found, end)
     except (CommandFailed, Permanent, OutOfTime) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
     return tuple(found)
+
+
+def _explain_group(
+    launcher: Launcher, rows: Sequence[Comparison], found: list[Explanation], end: float
+) -> None:
+    """Add an explanation of each row to those ``found`` before: count all, then sample them."""
+    say, first, timed = launcher.session.progress.say, len(found), list[frozenset[str]]()
+    for number, row in enumerate(rows):
+        say(f"explaining: {number + 1} of {len(rows)}", number / len(rows))
+        explained, functions = _explain(launcher, row, end)
+        found.append(explained)
+        timed.append(functions)
+    for number, (row, functions) in enumerate(zip(rows, timed, strict=True)):
+        say(f"sampling: {number + 1} of {len(rows)}", number / len(rows))
+        if row.row.metric.is_speed and (row.verdict is Verdict.SLOWER or _is_elapsed(row)):
+            found[first + number] = _attribute(launcher, found[first + number], row, functions, end)
 
 
 def _attribute(
@@ -100,8 +110,7 @@ def _attribute(
         begun = clock()
         for number, side in enumerate(order):
             needed = (clock() - begun) / max(number, 1) * (len(order) - number)
-            if (left := end - _NAMING - clock()) <= needed:
-                return found
+            left = needed + _left(launcher, end - _NAMING - needed)
             profiles[side].append(launcher.sample(suite, side, found.benchmark, number // 2, left))
         named = [launcher.name(suite, side, profiles[side], _left(launcher, end), timed) for side in Side]
         by_clock = Sampled.by_real_time if is_elapsed else Sampled.by_cpu_time
@@ -111,8 +120,9 @@ def _attribute(
         if threads_of(found.benchmark) == 1 and waits_for_others(*named):
             why = found.obstacle or ("" if found.causes else OTHER_THREADS)
             return replace(found, sampled=growth.sampled, obstacle=why)
-    except (SideFailed, BadResults, OutOfTime):
-        return found  # a machine without the profiler, and other programs: the counts stand alone
+    except (SideFailed, BadResults, OutOfTime) as error:  # the counts stand alone
+        counted = "" if found.causes else f"{NOTHING}; "
+        return replace(found, obstacle=found.obstacle or f"{counted}not sampled: {_words(error)}")
     grown = found.causes
     if waits:
         grown = (waits, *(each for each in grown if each.kind is not Kind.LAYOUT))
@@ -136,22 +146,24 @@ def _explain(launcher: Launcher, row: Comparison, end: float) -> tuple[Explanati
             [launcher.count_events(suite, side, name, _left(launcher, end)) for _ in range(LAUNCHES)]
             for side in Side
         ]
-    except SideFailed as error:
-        why = NOT_REACHED if clock() >= end else f"{error.side}: {error.end}"
-        return _explained(row, obstacle=why), unknown
-    except (BadResults, OutOfTime) as error:
-        return _explained(row, obstacle=str(error)), unknown
+    except (SideFailed, BadResults, OutOfTime) as error:
+        return _explained(row, obstacle=NOT_REACHED if clock() >= end else _words(error)), unknown
     found = _explained(row)
     if row.row.metric.is_speed:
         for side, launches in zip(Side, sides, strict=True):
             launches[-1] = listed(launcher, suite, side, launches[-1], end - clock())
         slowdown = row.growth if row.verdict is Verdict.SLOWER else None
-        found = replace(found, causes=causes(sides[0], sides[1], slowdown))
+        may_be_layout = not has_kind(row.reasons, {ReasonKind.LAYOUT_CONFIRMED})
+        found = replace(found, causes=causes(sides[0], sides[1], slowdown, may_be_layout=may_be_layout))
     else:
         found = replace(found, causes=more_allocations(sides[0], sides[1]))
     found = disassembled(launcher, suite, found, sides, end - clock())
     names = unknown.union(*(each.loop.names.values() for each in chain(*sides)))
     return found, names if len(names) <= _MOST_NAMES else unknown
+
+
+def _words(error: SideFailed | BadResults | OutOfTime) -> str:
+    return f"{error.side}: {error.end}" if isinstance(error, SideFailed) else str(error)
 
 
 def _left(launcher: Launcher, end: float) -> float:

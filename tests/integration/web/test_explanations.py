@@ -69,7 +69,7 @@ def test_what_could_not_be_explained_says_why_and_links_nothing() -> None:
     assert "/why/" not in page
     page = page_of(site(replace(EXPLAINED, obstacle="the time is up")))
     assert "100 % more allocations" in page
-    assert "in kv::crc32c. Not complete: the time is up." in page
+    assert "in kv::crc32c; not complete: the time is up." in page
 
 
 def test_a_damaged_explanation_is_a_sentence_on_an_otherwise_whole_page() -> None:

@@ -91,7 +91,11 @@ _NEGLIGIBLE: Final = 0.01  # of what an iteration of the parent costs by these w
 
 
 def causes(
-    base: Sequence[LoopEvents], patch: Sequence[LoopEvents], slowdown: float | None
+    base: Sequence[LoopEvents],
+    patch: Sequence[LoopEvents],
+    slowdown: float | None,
+    *,
+    may_be_layout: bool = True,
 ) -> tuple[Cause, ...]:
     """Name the kinds of events that grew for sure and plausibly explain a slow-down, the preferred first.
 
@@ -100,6 +104,7 @@ def causes(
         patch: those of the patch.
         slowdown: the measured one (0.12: 12 % slower). Growth that can explain only a small part of it, or
             would have cost far more, is left out. None: the benchmark is not slower, and all growth counts.
+        may_be_layout: the slow-down was not confirmed on programs that are linked in another order.
     """
     was = renamed(base[-1].counted, patch[-1].counted)
     before, after = _costs(base), _costs(patch)
@@ -122,7 +127,7 @@ def causes(
     if slowdown is not None:
         least, most = max(least, _LEAST * slowdown * parent), _MOST * slowdown * parent
     shown = tuple(found[kind][1] for kind in Kind if kind in found and least <= found[kind][0] <= most)
-    if not shown and slowdown and _is_same_code(base, patch):
+    if not shown and slowdown and may_be_layout and _is_same_code(base, patch):
         return (Cause(Kind.LAYOUT, "", 0.0, 0.0),)
     return shown
 

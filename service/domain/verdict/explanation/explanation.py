@@ -84,6 +84,11 @@ class Explanation:
     touched: tuple[str, int] | None = None
 
     @property
+    def is_mostly_first(self) -> bool:
+        """Return whether the first function holds most of the sampled growth."""
+        return bool(self.parts) and self.parts[0].growth >= _HALF * self.sampled > 0
+
+    @property
     def line_cause(self) -> Cause | None:
         """The cause whose events the lines of the code count; None if they count others, or nothing."""
         found = next((each for each in self.causes if each.kind is not Kind.WAITING), None)
@@ -94,7 +99,7 @@ class Explanation:
 
     @property
     def main_line(self) -> tuple[str, int] | None:
-        """Path and line that grew most in the function with more than half of the slow-down, or None.
+        """Path and line that grew most in the function that holds most of the slow-down, or None.
 
         Without samples, all causes must be in that function. A benchmark that waits longer has none, and the
         line must have grown in the events of the first cause.
@@ -105,8 +110,7 @@ class Explanation:
         # The disassembled function, or the one that is no longer inlined into it.
         shown = {self.assembly.function, self.causes[0].function}
         if self.parts:
-            first = self.parts[0]
-            is_main = first.growth > _HALF * self.sampled > 0 and first.function in shown
+            is_main = self.is_mostly_first and self.parts[0].function in shown
         else:
             is_main = {each.function for each in self.causes} <= shown
         return (self.assembly.grown.path, self.assembly.grown.line) if is_main else None

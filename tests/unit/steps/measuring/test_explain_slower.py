@@ -42,6 +42,7 @@ def program(factors: dict[str, float] | None = None, **other: Any) -> str:  # no
     return json.dumps({"benchmarks": times, "instructions": dict.fromkeys(times, 500), **other})
 
 
+NO_PROFILER = "not sampled: base: exit code 127: libprofiler.so.0 is missing"
 SLOWER = {"BM_a": 1.2, "BM_b": 1.5}
 BASE, PATCH = program(events=EVENTS), program(SLOWER, events={**EVENTS, "Bcm": 40})
 
@@ -78,14 +79,15 @@ def test_slower_benchmarks_are_counted_after_the_pairs_the_worst_first(tmp_path:
     assert desk.sandbox.counted == ["^(BM_b)$"] * 4 + ["^(BM_a)$"] * 4
     assert desk.launched_before == len(desk.sandbox.launches), "no pair comes later"
     more = "300 % more branch misses (10 → 40 per iteration), in work"
-    assert [each for each in found.end.causes if "branch" in each] == [f"BM_b: {more}", f"BM_a: {more}"]
+    told = [f"{name}: {more}; not complete: {NO_PROFILER}" for name in ("BM_b", "BM_a")]
+    assert [each for each in found.end.causes if "branch" in each] == told
     assert found.seconds["why"] == 8.0
 
 
 def test_json_has_each_cause(tmp_path: Path) -> None:
     first, _ = JobResult(Desk(tmp_path).gate()).to_mapping()["why"]
     (cause,) = first["causes"]
-    assert (first["suite"], first["benchmark"], first["obstacle"]) == ("bench", "BM_b", "")
+    assert (first["suite"], first["benchmark"], first["obstacle"]) == ("bench", "BM_b", NO_PROFILER)
     assert (cause["kind"], cause["function"]) == ("branch misses", "work")
     assert (cause["base"], cause["patch"]) == pytest.approx((10, 40))
 
@@ -132,14 +134,32 @@ def test_nothing_is_counted_if_nothing_is_slower(tmp_path: Path) -> None:
 def test_a_slower_benchmark_with_the_same_counts_is_not_explained(tmp_path: Path) -> None:
     found = Desk(tmp_path, patch=program(SLOWER, events=EVENTS)).gate()
     nothing = "not explained: nothing that was counted grew for sure and by enough"
-    assert f"BM_a: {nothing}" in found.end.causes
+    assert f"BM_a: {nothing}; {NO_PROFILER}" in found.end.causes
 
 
 def test_benchmarks_that_the_minute_does_not_reach_say_so(tmp_path: Path) -> None:
     desk = Desk(tmp_path, counting=14.0)
     found = desk.gate()
     assert len(desk.sandbox.counted) == 5
-    assert [each["obstacle"] for each in found.why] == ["", NOT_REACHED]
+    assert [each["obstacle"] for each in found.why] == [f"not sampled: {NOT_REACHED}", NOT_REACHED]
+
+
+def test_those_that_a_message_tells_are_sampled_before_the_others_are_counted(tmp_path: Path) -> None:
+    names = [f"BM_{number:02}" for number in range(20)]  # to count all takes longer than a minute
+    counts = {"instructions": dict.fromkeys(names, 500), "events": EVENTS}
+    base, patch = (
+        json.dumps(
+            {
+                "benchmarks": dict.fromkeys(names, factor * 1e-6),
+                "samples": {"work": 600, "hash": round(1000 * factor) - 600},
+                **counts,
+            }
+        )
+        for factor in (1, 1.5)
+    )
+    found = Desk(tmp_path, base, patch).gate().why
+    assert [bool(each["sampled"]) for each in found] == [True] * 3 + [False] * 17
+    assert found[-1]["obstacle"] == NOT_REACHED
 
 
 def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
@@ -169,7 +189,7 @@ def test_the_function_that_holds_the_slow_down_comes_before_the_counts(tmp_path:
 
 def test_functions_are_named_without_counts(tmp_path: Path) -> None:
     found = Desk(tmp_path, sampled(1), sampled(1.5)).gate()
-    missing = "not counted: base: exit code 127: sh: 1: exec: valgrind: not found"
+    missing = "not complete: base: exit code 127: sh: 1: exec: valgrind: not found"
     expected = f"BM_a: mostly hash, +50.0 of +50.0 points [+50.0, +50.0]; {missing}"
     assert [each for each in found.end.causes if "hash" in each] == [expected]
 
@@ -187,8 +207,10 @@ def test_a_damaged_profile_leaves_the_counts(tmp_path: Path) -> None:
     patch = sampled(1.5, **{**counts, "events": {**EVENTS, "Bcm": 40}})
     damaged = json.loads(patch)["samples"] | {"hash": 2_000_000}
     found = Desk(tmp_path, sampled(1, **counts), json.dumps({**json.loads(patch), "samples": damaged})).gate()
-    assert (found.why[0]["parts"], found.why[0]["obstacle"]) == ([], "")
-    assert "BM_a: 300 % more branch misses (10 → 40 per iteration), in work" in found.end.causes
+    obstacle = "not sampled: the profile is damaged"
+    assert (found.why[0]["parts"], found.why[0]["obstacle"]) == ([], obstacle)
+    more = "BM_a: 300 % more branch misses (10 → 40 per iteration), in work"
+    assert f"{more}; not complete: {obstacle}" in found.end.causes
 
 
 def test_a_rate_is_as_much_slower_as_its_time(tmp_path: Path) -> None:
@@ -248,7 +270,7 @@ def test_waiting_comes_before_the_functions_that_hold_it(tmp_path: Path, name: s
     assert [(each["kind"], each["function"]) for each in why["causes"]] == [("waiting", "pop")]
     mostly = f"{name}: mostly pop, +100.0 of +100.0 points [+100.0, +100.0]"
     (told,) = (each for each in found.end.causes if "pop" in each)
-    assert told.startswith(f"{mostly}: waiting: 400 ns → 1.40 µs per iteration; not counted: ")
+    assert told.startswith(f"{mostly}: waiting: 400 ns → 1.40 µs per iteration; not complete: ")
     assert is_answer(found)
 
 

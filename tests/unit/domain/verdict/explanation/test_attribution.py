@@ -141,7 +141,7 @@ def test_sentences_say_how_much_of_the_slow_down_a_function_holds() -> None:
     assert explanation(replace(found, causes=(cause,))) == f"{mostly}: {misses}"
     elsewhere = replace(found, causes=(cause._replace(function="g"),))
     assert explanation(elsewhere) == f"{mostly}: {misses}, in g"
-    assert explanation(replace(found, obstacle="no time")) == f"{mostly}; not counted: no time"
+    assert explanation(replace(found, obstacle="no time")) == f"{mostly}; not complete: no time"
     two = replace(found, sampled=0.3)
     bounds = "points [+9.1, +10.4]"
     assert (

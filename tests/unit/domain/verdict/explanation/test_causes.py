@@ -168,8 +168,16 @@ def test_packed_instructions_that_far_more_others_replace_are_not_the_cause() ->
 def test_the_same_code_at_another_place_is_layout_only() -> None:
     (found,) = named([recorded("vectors")] * 2, [recorded("moved")] * 2)
     assert found == Cause(Kind.LAYOUT, "", 0, 0)
-    sentence = "b: the same instructions, misses and calls: only the placement of code or data differs"
+    sentence = (
+        "b: the same instructions, misses and calls: perhaps only the placement of code or data differs"
+    )
     assert explanation(Explanation("s", "b", causes=(found,))) == sentence
+
+
+def test_a_slow_down_of_programs_that_are_linked_otherwise_is_no_layout() -> None:
+    sides = [recorded("vectors")] * 2, [recorded("moved")] * 2
+    assert causes(*sides, 0.1, may_be_layout=False) == ()
+    assert [each.kind for each in causes(*sides, 0.1)] == [Kind.LAYOUT]
 
 
 @pytest.mark.parametrize(

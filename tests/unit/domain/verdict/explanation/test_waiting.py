@@ -92,4 +92,4 @@ def test_the_sentence_has_seconds_and_the_function() -> None:
     told = "BM: waiting: 1.20 → 4.80 µs per iteration, in Queue::pop"
     assert explanation(Explanation("s", "BM", causes=(cause,))) == told
     threads = Explanation("s", "BM", causes=(cause,), obstacle="several threads")
-    assert explanation(threads) == f"{told}; not counted: several threads"
+    assert explanation(threads) == f"{told}; not complete: several threads"
