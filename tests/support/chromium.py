@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-_PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
+# The first has no window, and takes half of the time.
+_PROGRAMS: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _QUIET: Final = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--disable-gpu",
 ]
 
 
