@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from scipy.stats import binom
+import scipy
 
 from bench.simulations.layout import EFFECTS, FAMILY, POLICY, SPREADS, simulate
 from service.domain.measuring.metric import metric_named
@@ -22,7 +22,7 @@ ROW = ComparedRow("suite", "BM_a", metric_named("cpu_time"))
 def test_layout_alone_is_stopped_as_seldom_as_promised(effect: float, spread: float) -> None:
     cell = simulate(effect, spread, is_layout=True, trials=TRIALS)
 
-    assert cell.now <= binom.ppf(0.9999, TRIALS, 1 / 64) / TRIALS
+    assert cell.now <= scipy.stats.binom.ppf(0.9999, TRIALS, 1 / 64) / TRIALS
 
 
 @pytest.mark.parametrize(("effect", "spread"), [(0.05, 0.01), (0.10, 0.05), (0.20, 0.10), (0.30, 0.20)])
@@ -58,7 +58,7 @@ def votes_without_history(effect: float, spread: float, trials: int = 150) -> fl
 def test_a_difference_of_25_percent_by_the_machine_itself_seldom_votes_without_a_history(
     effect: float, spread: float
 ) -> None:
-    assert votes_without_history(effect, spread) <= binom.ppf(0.9999, 150, 0.025) / 150
+    assert votes_without_history(effect, spread) <= scipy.stats.binom.ppf(0.9999, 150, 0.025) / 150
 
 
 @pytest.mark.parametrize(("spread", "share"), [(0.01, 0.99), (0.05, 0.99), (0.10, 0.90)])

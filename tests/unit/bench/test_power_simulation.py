@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from scipy.stats import binom
+import scipy
 
 from bench.simulations.power import (
     ALARMING,
@@ -97,4 +97,4 @@ def test_alarms_stay_within_the_promise_however_long_measuring_goes_on(
     suites = (Pairs([effect] * BENCHMARKS, NOISES[noise], f"{noise} {effect} {n}") for n in range(trials))
     alarms = sum(any(measure(suite, Rules.of(600.0, ALARMING)).slower) for suite in suites)
 
-    assert alarms <= binom.ppf(0.9999, trials, ALARMING.false_alarms / 2)
+    assert alarms <= scipy.stats.binom.ppf(0.9999, trials, ALARMING.false_alarms / 2)

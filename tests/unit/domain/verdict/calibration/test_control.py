@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from scipy.stats import binom
+import scipy
 
 from service.domain.measuring.launch import Launch
 from service.domain.project.policy import MOST_PAIRS, Policy
@@ -225,7 +225,7 @@ class TestError:
             for _ in range(self.TRIALS)
         )
 
-        assert found <= binom.ppf(0.9999, self.TRIALS, ERROR)
+        assert found <= scipy.stats.binom.ppf(0.9999, self.TRIALS, ERROR)
 
     @pytest.mark.parametrize("spread", [0.03, 0.05])
     def test_a_difference_as_large_as_the_near_end_is_found_in_19_of_20(self, spread: float) -> None:
@@ -240,7 +240,7 @@ class TestError:
             for _ in range(trials)
         )
 
-        assert missed <= binom.ppf(0.999, trials, 0.05)
+        assert missed <= scipy.stats.binom.ppf(0.999, trials, 0.05)
 
 
 class TestHistory:

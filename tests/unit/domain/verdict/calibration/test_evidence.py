@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from scipy.stats import binom, t
+import scipy
 
 from service.domain.project.policy import MOST_PAIRS, Policy
 from service.domain.verdict.calibration.evidence import (
@@ -105,15 +105,15 @@ def test_without_pairs_nothing_is_known() -> None:
 def test_the_interval_of_alarms_leaves_a_fortieth_on_each_side(found: int, of: int) -> None:
     low, high = clopper_pearson(found, of)
     if found:
-        assert binom.sf(found - 1, of, low) == pytest.approx(0.025)
+        assert scipy.stats.binom.sf(found - 1, of, low) == pytest.approx(0.025)
     if found < of:
-        assert binom.cdf(found, of, high) == pytest.approx(0.025)
+        assert scipy.stats.binom.cdf(found, of, high) == pytest.approx(0.025)
     assert (low == 0.0, high == 1.0) == (found == 0, found == of)
 
 
 def test_the_change_found_is_student_s_half_width_beyond_the_floor() -> None:
     # The trimmed mean of 16 pairs leaves out 3 at each end, and 10 have 9 degrees of freedom.
-    half_width = t.isf(1e-4, 9) * 1.07 * 0.01 / math.sqrt(16)
+    half_width = scipy.stats.t.isf(1e-4, 9) * 1.07 * 0.01 / math.sqrt(16)
     assert change_found(0.01, 16, POLICY) == pytest.approx(math.log1p(POLICY.floor) + half_width)
 
 

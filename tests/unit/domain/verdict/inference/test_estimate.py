@@ -5,9 +5,9 @@ import statistics
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t, trim_mean
 
 from service.domain.verdict.inference.estimate import estimate, ratio_of
 
@@ -24,7 +24,7 @@ def test_the_centre_is_the_trimmed_mean_of_the_log_ratios() -> None:
 
     found = estimate(*of_logs(logs))
 
-    assert found.centre == pytest.approx(trim_mean(logs, 0.2))
+    assert found.centre == pytest.approx(scipy.stats.trim_mean(logs, 0.2))
     assert found.ratio == pytest.approx(math.exp(found.centre))
     assert (found.pairs, found.degrees) == (24, 24 - 2 * 4 - 1)
 
@@ -38,7 +38,7 @@ def test_the_interval_is_yuens() -> None:
 
     assert found.centre == pytest.approx(0.035)
     assert found.error == pytest.approx(error)
-    assert found.bounds(0.025) == pytest.approx(t.interval(0.95, 5, 0.035, error))
+    assert found.bounds(0.025) == pytest.approx(scipy.stats.t.interval(0.95, 5, 0.035, error))
 
 
 @given(PAIRS)
@@ -95,7 +95,7 @@ def test_a_spread_may_be_taken_for_larger_than_it_looks() -> None:
 
     assert found.bounds(0.01) == (found.centre, found.centre)
     low, high = found.bounds(0.01, least_error=0.001)
-    assert (low, high) == pytest.approx(t.interval(0.98, 3, 0.02, 0.001))
+    assert (low, high) == pytest.approx(scipy.stats.t.interval(0.98, 3, 0.02, 0.001))
 
 
 class TestMargins:

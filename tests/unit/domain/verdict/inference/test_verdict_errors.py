@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+import scipy
 
 from service.domain.measuring.metric import metric_named
 from service.domain.project.policy import Policy
@@ -96,7 +96,7 @@ def families_with(verdict: Verdict, found: list[Comparison]) -> int:
 def test_unchanged_benchmarks_are_called_slower_as_seldom_as_promised(noise: str, benchmarks: int) -> None:
     found = judged(logs_of(noise, benchmarks), BOLD)
 
-    allowed = binom.ppf(0.999, benchmarks // FAMILY, BOLD.false_alarms / 2)
+    allowed = scipy.stats.binom.ppf(0.999, benchmarks // FAMILY, BOLD.false_alarms / 2)
     assert families_with(Verdict.SLOWER, found) <= allowed
     assert families_with(Verdict.FASTER, found) <= allowed
 
@@ -107,7 +107,7 @@ def test_a_change_of_just_the_floor_is_called_slower_as_seldom(noise: str, bench
     """The worst case: a change that is exactly as large as the floor."""
     found = judged(logs_of(noise, benchmarks) + math.log1p(BOLD.floor), BOLD)
 
-    allowed = binom.ppf(0.999, benchmarks // FAMILY, BOLD.false_alarms / 2)
+    allowed = scipy.stats.binom.ppf(0.999, benchmarks // FAMILY, BOLD.false_alarms / 2)
     assert families_with(Verdict.SLOWER, found) <= allowed
 
 
@@ -118,7 +118,7 @@ def test_a_change_of_the_whole_margin_is_seldom_called_the_same(noise: str) -> N
 
     # An effect of being first that is as large as the change hides it if one side is first in most pairs.
     error = 2 * SAME_ERROR if noise == "drift" else SAME_ERROR
-    assert same <= binom.ppf(0.999, len(logs), error)
+    assert same <= scipy.stats.binom.ppf(0.999, len(logs), error)
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.02, 0.05])
@@ -130,7 +130,7 @@ def test_the_interval_shown_holds_the_truth_wherever_the_pairs_end(noise: str, e
         not each.interval[0] <= 1 + effect <= each.interval[1] for each in found if each.interval is not None
     )
 
-    assert missed <= binom.ppf(0.999, len(found), 0.05)
+    assert missed <= scipy.stats.binom.ppf(0.999, len(found), 0.05)
 
 
 class TestPower:

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t
 
 from service.domain.verdict.trend.levels import Level, Levelled, Link, level, pool_errors
 
@@ -130,8 +130,12 @@ def test_levels_are_those_of_weighted_least_squares(
 def test_a_link_whose_pairs_agree_by_chance_gets_the_spread_of_the_others() -> None:
     usual = [Link(k, k + 1, 0.0, 0.002, 20) for k in range(5)]
     *others, lucky = pool_errors([*usual, Link(5, 6, 0.0, 0.00001, 5)])
-    assert lucky.error == pytest.approx(0.004 * math.sqrt(20 / 24) * t.ppf(0.975, 24) / 1.96, rel=1e-3)
-    assert [each.error for each in others] == pytest.approx([0.002 * t.ppf(0.975, 39) / 1.96] * 5, rel=0.02)
+    assert lucky.error == pytest.approx(
+        0.004 * math.sqrt(20 / 24) * scipy.stats.t.ppf(0.975, 24) / 1.96, rel=1e-3
+    )
+    assert [each.error for each in others] == pytest.approx(
+        [0.002 * scipy.stats.t.ppf(0.975, 39) / 1.96] * 5, rel=0.02
+    )
 
 
 def test_equal_pairs_are_not_equal_programs() -> None:
@@ -145,7 +149,7 @@ def test_equal_pairs_are_not_equal_programs() -> None:
 
 def test_a_lone_link_is_as_uncertain_as_its_pairs() -> None:
     (alone,) = pool_errors([Link(0, 1, 0.0, 0.002, 5)])
-    assert alone.error == pytest.approx(0.002 * t.ppf(0.975, 4) / 1.96, rel=1e-4)
+    assert alone.error == pytest.approx(0.002 * scipy.stats.t.ppf(0.975, 4) / 1.96, rel=1e-4)
     assert pool_errors([]) == []
 
 
