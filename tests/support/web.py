@@ -240,6 +240,11 @@ def build_pages(
     return _assemble(routers)
 
 
+def build_api(reading: Reading) -> FastAPI:
+    """The API that reads alone."""
+    return _assemble([create_api(lambda _: reading)])
+
+
 def build_acting(reading: Reading, access: Access, store: Store, offers: ActionOffers) -> FastAPI:
     """Build the pages, and the forms for acting on a change, alone."""
     actions, pages = PageActions(store, offers, lambda _: reading), Pages(HealthCheck(reading))

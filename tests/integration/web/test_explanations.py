@@ -15,10 +15,14 @@ from service.domain.verdict.explanation.explanation import Explanation, Part, St
 from service.web.runs.explanations import ComparedCode, ComparedInstruction, ExplainedBenchmark, GrownLine
 from tests.support.reading.explained import CODE, DISASSEMBLED, EXPLAINED, SOURCE
 from tests.support.reading.sample_project import sample_project
-from tests.support.web import GERRIT, build_app, build_pages, call
+from tests.support.web import GERRIT, build_api, build_pages, call
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import FastAPI
+
+    from tests.support.reading.fake_reading import FakeReading
 
 JOB, NUMBER = "kv-engine-cv-perf", 5904
 BUILD = f"/job/{JOB}/{NUMBER}/"
@@ -32,10 +36,10 @@ def site(*items: Explanation) -> FastAPI:
     return site_with(pack(items))
 
 
-def site_with(packed: bytes) -> FastAPI:
+def site_with(packed: bytes, build: Callable[[FakeReading], FastAPI] = build_pages) -> FastAPI:
     reading = sample_project()
     reading.explained[reading.build(JOB, NUMBER).build.id] = packed
-    return build_app(reading)
+    return build(reading)
 
 
 def page_of(app: FastAPI, path: str = BUILD) -> str:
@@ -60,7 +64,7 @@ def test_a_build_says_what_grew_in_which_functions_and_links_the_flame_graph() -
 
 
 def test_a_build_without_explanations_does_not_mention_them() -> None:
-    assert "Why it is slower" not in page_of(build_app(sample_project()))
+    assert "Why it is slower" not in page_of(build_pages(sample_project()))
 
 
 def test_what_could_not_be_explained_says_why_and_links_nothing() -> None:
@@ -73,13 +77,14 @@ def test_what_could_not_be_explained_says_why_and_links_nothing() -> None:
 
 
 def test_a_damaged_explanation_is_a_sentence_on_an_otherwise_whole_page() -> None:
-    app = site_with(pack([EXPLAINED])[9:])
+    packed = pack([EXPLAINED])[9:]
+    app = site_with(packed)
     page = page_of(app)
     assert "The explanations cannot be read: they are damaged, or a later version wrote them." in page
     assert "PureFollyExecutorBench" in page
     answer = call(app, "GET", f"{BUILD}why/1")
     assert (answer.status_code, "they are damaged" in answer.text) == (404, True)
-    assert call(app, "GET", API).json() == {
+    assert call(site_with(packed, build_api), "GET", API).json() == {
         "items": [],
         "problem": "the explanations cannot be read: they are damaged, or a later version wrote them",
     }
@@ -147,7 +152,8 @@ def test_hostile_names_stay_text() -> None:
 
 
 def explained(*items: Explanation, **params: object) -> Any:  # noqa: ANN401 - whatever JSON holds
-    return call(site(*(items or (EXPLAINED, LONG))), "GET", API, params=params).json()["items"]
+    app = site_with(pack(items or (EXPLAINED, LONG)), build_api)
+    return call(app, "GET", API, params=params).json()["items"]
 
 
 def test_the_api_answers_explanations_with_the_stacks_of_one_if_asked() -> None:
@@ -176,14 +182,15 @@ def test_the_api_answers_lines_always_and_instructions_with_the_stacks() -> None
 
 @pytest.mark.parametrize(("place", "status"), [(0, 422), (2, 404), (20, 404), (21, 422)])
 def test_the_api_has_no_stacks_of_an_item_that_is_not_there(place: int, status: int) -> None:
-    assert call(site(EXPLAINED), "GET", API, params={"stacks": place}).status_code == status
+    app = site_with(pack([EXPLAINED]), build_api)
+    assert call(app, "GET", API, params={"stacks": place}).status_code == status
 
 
 def test_names_that_are_no_text_are_answered() -> None:
     rows = json.dumps([{**Explanation("s", "b\ud800").to_mapping(), "stacks": []}])
-    app = site_with(gzip.compress(rows.encode()))
-    assert "<bdi>b?" in page_of(app)
-    assert call(app, "GET", API).json()["items"][0]["benchmark"] == "b?"
+    packed = gzip.compress(rows.encode())
+    assert "<bdi>b?" in page_of(site_with(packed))
+    assert call(site_with(packed, build_api), "GET", API).json()["items"][0]["benchmark"] == "b?"
 
 
 def test_the_api_has_every_field_of_an_explanation() -> None:
@@ -193,5 +200,6 @@ def test_the_api_has_every_field_of_an_explanation() -> None:
 
 
 def test_a_build_without_explanations_has_an_empty_list() -> None:
-    assert call(build_app(sample_project()), "GET", API).json() == {"items": [], "problem": ""}
-    assert call(build_app(sample_project()), "GET", API.replace("5904", "77")).status_code == 404
+    app = build_api(sample_project())
+    assert call(app, "GET", API).json() == {"items": [], "problem": ""}
+    assert call(app, "GET", API.replace("5904", "77")).status_code == 404
