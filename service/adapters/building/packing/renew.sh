@@ -6,17 +6,14 @@
 set -eu
 first=${BENCHGATE_FIRST:-/first}
 second=${BENCHGATE_SECOND:-/second}
-total=0
+rm -rf "$first/.renewed" "$second/.renewed"
+mkdir "$first/.renewed" "$first/.renewed/files" "$second/.renewed" "$second/.renewed/files"
 for build in "$first" "$second"; do
   cd "$build"
-  rm -rf .renewed
-  mkdir .renewed .renewed/files
   find . -path ./.renewed -prune -o -type f \( -perm -u+x -o -name '*.so' -o -name '*.so.*' \) \
-    -print0 > .renewed/names
-  size=$(xargs -0 -r stat --format=%s -- < .renewed/names |
-    awk '{ sum += $1 } END { print int(sum / 1024) }')
-  total=$((total + size))
+    -fprint0 .renewed/names -fprintf .renewed/sizes '%s\n'
 done
+total=$(awk '{ sum += $1 } END { print int(sum / 1024) }' "$first/.renewed/sizes" "$second/.renewed/sizes")
 if [ "$total" -gt "$1" ]; then
   rm -rf "$first/.renewed" "$second/.renewed"
   exit 4
@@ -33,5 +30,5 @@ for build in "$first" "$second"; do
       rm -f -- "../../$name"
       mv -T -- "$name" "../../$name"
     done' replace < ../names
-  rm -rf "$build/.renewed"
 done
+rm -rf "$first/.renewed" "$second/.renewed"
