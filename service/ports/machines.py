@@ -73,7 +73,10 @@ class PairLog(Protocol):
     """The pairs measured so far, which survive the worker."""
 
     def fix_listings(self, listings: Sequence[Listing]) -> Sequence[Listing]:
-        """Store what will be measured, and return the listings that were stored first."""
+        """Store what will be measured, and return the listings that were stored first.
+
+        Without any, it only returns those.
+        """
 
     def pairs(self) -> Sequence[PairRecord]:
         """Return every complete pair in order of variant and number, whichever build measured it."""

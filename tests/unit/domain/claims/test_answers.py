@@ -129,7 +129,7 @@ def test_a_mean_of_repetitions_is_answered_by_the_benchmark() -> None:
     assert one(claim(0.8, name=f"{NAME}_stddev"), row(0.79, 0.81)).obstacle is Obstacle.NO_BENCHMARK
 
 
-def test_several_variants_of_a_benchmark_are_not_told_apart() -> None:
+def test_each_of_several_variants_is_an_obstacle() -> None:
     variants = [replace(claim(0.8), table=1), replace(claim(0.5), table=2), claim(0.8, name="Other")]
     found = answers(variants, [row(0.79, 0.81), row(0.79, 0.81, name="Other")], SAME_WITHIN)
     several = Obstacle.SEVERAL_VARIANTS
@@ -151,7 +151,7 @@ def test_equal_programs_confirm_only_that_nothing_changed() -> None:
 def test_a_claim_within_the_interval_gets_no_adverse_answer(
     ratio: float, offset: float, half: float, error: float
 ) -> None:
-    """Whatever the interval is: it may only be adverse to claims outside of it."""
+    """An interval may only be adverse to claims outside of it."""
     centre = math.log(ratio) + min(max(offset, -half), half)
     ends = (math.exp(centre - half), math.exp(centre + half))
     measured = replace(row(*ends), error=error)
