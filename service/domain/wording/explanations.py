@@ -73,10 +73,10 @@ def _part(found: Part, sampled: float) -> str:
 
     Of a benchmark that is many times as slow it is a share of the slow-down, because points have five digits.
     """
-    function, growth = shown_name(found.function, _FUNCTION) or "?", _points(found.growth)
+    function, growth = _function(found), _points(found.growth)
     interval = f"[{_points(found.low)}, {_points(found.high)}]"
     if 1 + sampled >= _MANY:
-        share, low, high = (f"{100 * each / sampled:.0f}" for each in found[1:])
+        share, low, high = (f"{100 * each / sampled:.0f}" for each in (found.growth, found.low, found.high))
         return f"{function}, {share} % of the slow-down [{low}, {high}]"
     if found.low > sampled:  # code elsewhere became faster
         return f"{function}, {growth} points {interval}, with {_points(sampled - found.growth)} elsewhere"
@@ -98,7 +98,7 @@ def _causes(found: Explanation) -> str:
     if is_one and found.parts and functions == {found.parts[0].function} and found.is_mostly_first:
         return " and ".join(map(_growth, shown)) + _place(line)
     if is_one and len(shown) == _SHOWN:
-        return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0])}{_place(line)}"
+        return f"{' and '.join(map(_growth, shown))}, both in {_function(shown[0], line)}"
     return "; ".join(_cause(each, line if each is counted else "") for each in shown)
 
 
@@ -144,8 +144,10 @@ def _place(line: str) -> str:
     return f" ({both_ends(line, _PATH)})" if line else ""
 
 
-def _function(found: Cause) -> str:
-    return shown_name(found.function, _FUNCTION) or "?"
+def _function(found: Cause | Part, line: str = "") -> str:
+    new = shown_name(found.new_callee, _FUNCTION)
+    name = f"{shown_name(found.function, _FUNCTION) or '?'}{_place(line)}"
+    return f"{name}, which calls the new {new}" if new else name
 
 
 def _cause(found: Cause, line: str) -> str:
@@ -153,7 +155,7 @@ def _cause(found: Cause, line: str) -> str:
         return "the same instructions, misses and calls: perhaps only the placement of code or data differs"
     if found.kind is Kind.INLINING:
         return _growth(found) + (f", called at {both_ends(line, _PATH)}" if line else "")
-    return f"{_growth(found)}, in {_function(found)}{_place(line)}"
+    return f"{_growth(found)}, in {_function(found, line)}"
 
 
 def _growth(found: Cause) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, Field
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from service.domain.verdict.explanation.explanation import Explanation
 
 
+_NEW: Final = Field(description="a function that only the patch has and that it calls, if that grew most")
+
+
 class CountedCause(BaseModel):
     """Something that grew, per iteration of each side, and the function in which it grew most."""
 
@@ -19,6 +22,7 @@ class CountedCause(BaseModel):
     function: str
     base: float
     patch: float
+    new_callee: Annotated[str, _NEW]
 
 
 class GrownFunction(BaseModel):
@@ -28,6 +32,7 @@ class GrownFunction(BaseModel):
     growth: Annotated[float, Field(examples=[0.098])]
     low: Annotated[float, Field(description="lower end of the growth's 95 % interval")]
     high: Annotated[float, Field(description="upper end of the growth's 95 % interval")]
+    new_callee: Annotated[str, _NEW]
 
 
 class SampledStack(BaseModel):

@@ -161,7 +161,8 @@ def test_the_api_answers_explanations_with_the_stacks_of_one_if_asked() -> None:
     assert [(each["benchmark"], each["stacks"]) for each in plain] == [("BM_Hash", None), ("BM_Long", None)]
     causes = [(each["kind"], each["base"], each["patch"]) for each in plain[0]["causes"]]
     assert causes == [("allocations", 1, 2), ("instructions", 1204, 1588)]
-    assert plain[0]["parts"][0] == {"function": "kv::crc32c", "growth": 0.062, "low": 0.055, "high": 0.069}
+    part = {"function": "kv::crc32c", "growth": 0.062, "low": 0.055, "high": 0.069, "new_callee": ""}
+    assert plain[0]["parts"][0] == part
     first, second = explained(stacks=2)
     assert (first["stacks"], len(second["stacks"])) == (None, len(EXPLAINED.stacks))
     widest = max(EXPLAINED.stacks, key=lambda each: max(each.base, each.patch))

@@ -9,6 +9,7 @@ from statistics import fmean, variance
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.verdict.comparison.grown_functions import counterparts
+from service.domain.verdict.explanation.causes import largest_below
 from service.domain.verdict.explanation.explanation import MOST_STACKS, Part, Stack
 
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     total = growth_of(*([each.time / whole for each in side] for side in (base, patch)))
     was, kept = matched(base, patch)
     before, after = (by_function(side, kept, whole) for side in (base, patch))
-    parts = dict[Part, float]()
+    new, parts = _new_functions(patch, kept, whole), dict[Part, float]()
     for name in _large(after):
         old = [each.get(was.get(name, name), 0.0) for each in before]
         grown = growth_of(old, [each.get(name, 0.0) for each in after])
-        parts[Part(name, grown.growth, grown.low, grown.high)] = grown.chance
+        callee = largest_below(name, new, grown.growth)
+        parts[Part(name, grown.growth, grown.low, grown.high, callee)] = grown.chance
     large = [each for each in _surely_grown(parts) if each.growth >= _NEGLIGIBLE * total.growth]
     if min(total.low, slowdown) <= 0 or total.high * _FAR < slowdown or total.low > slowdown * _FAR:
         large = []
@@ -129,10 +131,29 @@ def by_function(
         scale = launch.time / whole / max(sum(launch.stacks.values()), 1)
         times = defaultdict[str, float](float)
         for stack, count in launch.stacks.items():
-            own = _owners(stack)
-            times[next((name for name in reversed(own) if name in kept), own[-1])] += count * scale
+            times[_counted_for(stack, kept)[0]] += count * scale
         found.append(times)
     return found
+
+
+def _new_functions(
+    launches: Sequence[Sampled], kept: Collection[str], whole: float
+) -> Mapping[tuple[str, str], float]:
+    """Map functions that are not kept, each with the one that it counts for, to their mean times."""
+    found = defaultdict[tuple[str, str], float](float)
+    for launch in launches:
+        scale = launch.time / whole / max(sum(launch.stacks.values()), 1) / len(launches)
+        for stack, count in launch.stacks.items():
+            function, innermost = _counted_for(stack, kept)
+            if function != innermost:
+                found[function, innermost] += count * scale
+    return found
+
+
+def _counted_for(stack: Sequence[Function], kept: Collection[str]) -> tuple[str, str]:
+    """Return the function that a stack counts for, and the innermost of the program."""
+    own = _owners(stack)
+    return next((name for name in reversed(own) if name in kept), own[-1]), own[-1]
 
 
 def mean(function: str, times: Sequence[Mapping[str, float]]) -> float:

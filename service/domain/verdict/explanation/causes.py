@@ -41,13 +41,15 @@ class Cause(NamedTuple):
 
     Of lost inlining these are the calls of a function that only the patch has; of lost vectorisation, which
     grew in no event, the instructions that compute with several values at once; of waiting, the seconds.
-    Layout has no function.
+    Layout has no function. ``new_callee`` is a function that only the patch has and that ``function`` calls,
+    perhaps through others: it has a quarter of the growth, or more.
     """
 
     kind: Kind
     function: str
     base: float
     patch: float
+    new_callee: str = ""
 
 
 # Cycles, generously and for no machine in particular. They choose between kinds; nobody is shown them.
@@ -87,6 +89,7 @@ _LISTED: Final = 0.9  # of what the program executed
 _AGREEMENT: Final = 0.02  # of the launches of a side
 _NOISE: Final = 3.0  # growth must be larger than the launches of a side differ, by this factor
 _PART: Final = 1 / 3  # of the largest growth
+_NEW: Final = 1 / 4  # of the growth of a function: a new one below it with less is not named
 _NEGLIGIBLE: Final = 0.01  # of what an iteration of the parent costs by these weights
 
 
@@ -114,8 +117,9 @@ def causes(
         costs = {event: after[event] - before[event] for event in grown}
         if costs:
             level = max(costs, key=costs.__getitem__)  # of two levels of caches, the one that costs more
-            function = _function(level, base, patch, was)
-            found[kind] = sum(costs.values()), Cause(kind, function, _mean(level, base), _mean(level, patch))
+            function, callee = _function(level, base, patch, was)
+            rates = _mean(level, base), _mean(level, patch)
+            found[kind] = sum(costs.values()), Cause(kind, function, *rates, callee)
     if inlined := _inlined(base, patch, was):
         found[Kind.INLINING] = _CALL * inlined.patch, inlined
     elif lost := _no_longer_packed(found, base, patch):
@@ -141,7 +145,8 @@ def more_allocations(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) ->
     if not _grew(Event.ALLOCATIONS, base, patch) or rates[1] <= (1 + _NEGLIGIBLE) * rates[0]:
         return ()
     was = renamed(base[-1].counted, patch[-1].counted)
-    return (Cause(Kind.ALLOCATIONS, _function(Event.ALLOCATIONS, base, patch, was), *rates),)
+    function, callee = _function(Event.ALLOCATIONS, base, patch, was)
+    return (Cause(Kind.ALLOCATIONS, function, *rates, callee),)
 
 
 def _grew(event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bool:
@@ -160,8 +165,8 @@ def _costs(side: Sequence[LoopEvents]) -> dict[Event, float]:
 
 def _function(
     event: Event, base: Sequence[LoopEvents], patch: Sequence[LoopEvents], was: Mapping[str, str]
-) -> str:
-    """Find the function in which an event grew most.
+) -> tuple[str, str]:
+    """Find the function in which an event grew most, and the new one below it with a large part of that.
 
     What a function has that only one side executes counts for its nearest caller that both do.
     """
@@ -169,12 +174,24 @@ def _function(
     old = {before: name for name, before in was.items()}
     executed = [side[-1].functions[Event.INSTRUCTIONS] for side in (base, patch)]
     kept = {old.get(name, name) for name in executed[0]} & {*executed[1]}
-    growth = defaultdict[str, float](float)
+    growth, new = defaultdict[str, float](float), dict[tuple[str, str], float]()
     for sign, side, names in ((-1.0, base[-1], old), (1.0, patch[-1], dict[str, str]())):
         callers = {names.get(name, name): names.get(by, by) for name, (by, _) in own(side.counted).items()}
         for name, rate in side.functions[event].items():
-            growth[_home(names.get(name, name), callers, kept)] += sign * rate
-    return max(growth, key=growth.__getitem__, default="")
+            now = names.get(name, name)
+            home = _home(now, callers, kept)
+            growth[home] += sign * rate
+            if home != now and sign > 0:
+                new[home, name] = rate
+    found = max(growth, key=growth.__getitem__, default="")
+    return found, largest_below(found, new, growth[found])
+
+
+def largest_below(function: str, new: Mapping[tuple[str, str], float], growth: float) -> str:
+    """Return the new function below one that has the largest part of its growth; empty if that is small."""
+    below = {name: part for (caller, name), part in new.items() if caller == function}
+    name = max(sorted(below), key=below.__getitem__, default="")
+    return name if name and below[name] >= _NEW * growth > 0 else ""
 
 
 def _home(name: str, callers: Mapping[str, str], kept: Collection[str]) -> str:

@@ -38,12 +38,14 @@ class Part(NamedTuple):
     """A function, and the growth of the time spent in it per iteration, as a share of the parent's iteration.
 
     0.098: 9.8 percentage points of the slow-down. ``low`` and ``high`` bound it with 95 % confidence.
+    ``new_callee`` is that of a :class:`Cause`.
     """
 
     function: str
     growth: float
     low: float
     high: float
+    new_callee: str = ""
 
 
 class Stack(NamedTuple):
@@ -239,11 +241,13 @@ def _cut(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _cause(found: Mapping[str, Any]) -> Cause:
-    return Cause(Kind(found["kind"]), _text(found["function"]), _rate(found["base"]), _rate(found["patch"]))
+    rates = _rate(found["base"]), _rate(found["patch"])
+    return Cause(Kind(found["kind"]), _text(found["function"]), *rates, _text(found["new_callee"]))
 
 
 def _part(found: Mapping[str, Any]) -> Part:
-    return Part(_text(found["function"]), *(_number(found[name]) for name in ("growth", "low", "high")))
+    growth, low, high = (_number(found[name]) for name in ("growth", "low", "high"))
+    return Part(_text(found["function"]), growth, low, high, _text(found["new_callee"]))
 
 
 def _stack(found: Sequence[Any]) -> Stack:

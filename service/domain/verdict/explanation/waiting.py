@@ -33,8 +33,8 @@ def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
         return None
     names = sorted(set(chain(*after)))
     grown = {name: mean(name, after) - mean(was.get(name, name), before) for name in names}
-    sides = (fmean(sum(each.values()) for each in side) for side in (before, after))
-    return Cause(Kind.WAITING, max(grown, key=grown.__getitem__), *sides)
+    old, new = (fmean(sum(each.values()) for each in side) for side in (before, after))
+    return Cause(Kind.WAITING, max(grown, key=grown.__getitem__), old, new)
 
 
 def waits_for_others(base: Sequence[Sampled], patch: Sequence[Sampled]) -> bool:

@@ -53,7 +53,7 @@ def test_the_interval_is_that_of_welch() -> None:
         [Sampled({(LOOP,): 10}, each) for each in of] for of in ((1.0, 2.0, 3.0), (14.0, 16.0, 18.0))
     )
     (part,) = attribute(base, patch, 7.0).parts
-    assert part[1:] == pytest.approx((7, 7 - 4.155 / 2, 7 + 4.155 / 2), abs=1e-3)
+    assert part[1:4] == pytest.approx((7, 7 - 4.155 / 2, 7 + 4.155 / 2), abs=1e-3)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -121,6 +121,16 @@ def test_code_that_moved_to_a_function_of_its_own_did_not_grow() -> None:
     (joined,) = back.parts
     assert joined.function == "work"
     assert joined.growth == pytest.approx(0.11, abs=0.03)
+
+
+def test_a_new_function_with_a_large_part_of_its_callers_growth_is_named() -> None:
+    part, parse = Function("part"), Function("parse")
+    old: Stacks = {(LOOP, WORK): 500, (LOOP, parse): 500}
+    patch: Stacks = {(LOOP, WORK): 500, (LOOP, WORK, part, MALLOC): 300, (LOOP, parse): 550}
+    new = attribute(launches(1.0, old), launches(1.35, patch, 2), 0.35).parts
+    assert [(each.function, each.new_callee) for each in new] == [("work", "part"), ("parse", "")]
+    told = explanation(Explanation("s", "b", sampled=0.35, parts=new))
+    assert told.startswith("b: mostly work, which calls the new part, +")
 
 
 def test_the_ten_largest_functions_come_first() -> None:

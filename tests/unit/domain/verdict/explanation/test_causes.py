@@ -371,7 +371,18 @@ def test_what_a_function_of_one_side_executes_counts_for_its_nearest_caller_on_b
     parts = {"work": (350, "main"), "split": (10, "work"), "part": (440, "split")}
     patch = divided({"main": (50, ""), **parts, "grown": (250, "main")})
     (first,) = named([base] * 2, [patch] * 2)
-    assert (first.kind, first.function) == (Kind.INSTRUCTIONS, "grown")
+    assert (first.kind, first.function, first.new_callee) == (Kind.INSTRUCTIONS, "grown", "")
+
+
+def test_a_new_function_with_a_large_part_of_what_grew_is_named() -> None:
+    base = divided({"main": (50, ""), "work": (800, "main")})
+    parts = {"work": (800, "main"), "small": (20, "work"), "through": (10, "work"), "part": (200, "through")}
+    patch = divided({"main": (50, ""), **parts})
+    (first,) = named([base] * 2, [patch] * 2)
+    assert (first.function, first.new_callee) == ("work", "part")
+    code = Assembly("work", (), (Line("a.cpp", 3, 1.0, 2.0),), "instructions")
+    told = explanation(Explanation("s", "b", causes=(first,), assembly=code))
+    assert told.endswith(", in work (a.cpp:3), which calls the new part")
 
 
 def divided(functions: dict[str, tuple[float, str]]) -> LoopEvents:
