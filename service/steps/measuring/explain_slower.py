@@ -44,8 +44,8 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
     """Count events of each benchmark that is slower by its time, the worst first, and sample their stacks.
 
     One that is only worse by another metric comes after them: its allocations are counted, and nothing else
-    says why it grew. All takes a minute at most, which those that a message tells use first. Functions are
-    only named if there is time for enough samples.
+    says why it grew. All takes a minute at most, which those that a message tells use one by one. Functions
+    are only named if there is time for enough samples.
 
     A benchmark that a person named is explained whatever its verdict. If it is not slower, its stacks could
     only show where it waits longer: they are not sampled if its CPU time is divided.
@@ -75,7 +75,7 @@ def explain_slower(session: BuildSession, listings: Sequence[Listing]) -> tuple[
             opened = (built_tree(session, each, may_build=False) for each in (spec.base, spec.patch))
             trees = dict(zip(Side, map(stack.enter_context, opened), strict=True))
             launcher = Launcher(session, trees, tuple(listings))
-            for group in (chosen[:TOLD], chosen[TOLD:]):
+            for group in (*((row,) for row in chosen[:TOLD]), chosen[TOLD:]):
                 _explain_group(launcher, group, found, end)
     except (CommandFailed, Permanent, OutOfTime) as error:
         found += [_explained(row, obstacle=str(error)) for row in chosen[len(found) :]]
@@ -86,16 +86,21 @@ def _explain_group(
     launcher: Launcher, rows: Sequence[Comparison], found: list[Explanation], end: float
 ) -> None:
     """Add an explanation of each row to those ``found`` before: count all, then sample them."""
-    say, first, timed = launcher.session.progress.say, len(found), list[frozenset[str]]()
-    for number, row in enumerate(rows):
-        say(f"explaining: {number + 1} of {len(rows)}", number / len(rows))
+    say, clock, first = launcher.session.progress.say, launcher.session.host.clock, len(found)
+    timed = list[frozenset[str]]()
+
+    def share() -> float:
+        return max(0.0, 1 - (end - clock()) / BUDGET)
+
+    for number, row in enumerate(rows, first):
+        say(f"counting slower benchmark {number + 1}", share())
         explained, functions = _explain(launcher, row, end)
         found.append(explained)
         timed.append(functions)
-    for number, (row, functions) in enumerate(zip(rows, timed, strict=True)):
-        say(f"sampling: {number + 1} of {len(rows)}", number / len(rows))
+    for number, (row, functions) in enumerate(zip(rows, timed, strict=True), first):
+        say(f"sampling slower benchmark {number + 1}", share())
         if row.row.metric.is_speed and (row.verdict is Verdict.SLOWER or _is_elapsed(row)):
-            found[first + number] = _attribute(launcher, found[first + number], row, functions, end)
+            found[number] = _attribute(launcher, found[number], row, functions, end)
 
 
 def _attribute(

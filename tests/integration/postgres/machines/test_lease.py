@@ -139,7 +139,7 @@ def test_the_progress_of_a_phase_is_shown_with_the_next_renewal(
     store: PostgresStore, database: Database
 ) -> None:
     queue(store)
-    with claimed(worklist(database, lease_seconds=0.9)) as build:
+    with claimed(worklist(database, lease_seconds=3.0)) as build:
         build.tell("fetch dependencies")
         until(lambda: database.value("SELECT phase FROM build") == "fetch dependencies")
         build.enter("confirm")
