@@ -23,7 +23,7 @@ from service.domain.values.errors import BadResults
 from service.domain.values.text import LINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 FREQUENCY: Final = 1000  # samples per second of elapsed time
@@ -31,6 +31,9 @@ FREQUENCY: Final = 1000  # samples per second of elapsed time
 _MOST_BYTES: Final = 4 << 20
 _MOST_NAMED: Final = 4 << 20  # bytes of names
 _MOST_SAMPLES: Final = 1_000_000
+ENOUGH: Final = 0.5  # seconds of the timed loop
+_FIXED: Final = re.compile("/iterations:[1-9][0-9]*(?:/|$)")
+_MOST_REPETITIONS: Final = 50  # each sets the benchmark up
 _MOST_ROWS: Final = 1000  # of repetitions that the program asks for, and statistics
 _MOST_MAPPINGS: Final = 10_000
 _DEEPEST: Final = 254  # frames that the format allows
@@ -161,6 +164,16 @@ def profile_of(output: bytes, benchmark: str) -> Profile:
     own = real if own_clock(benchmark) == "real_time" else cpu
     done, stacks = sum(row.iterations for row in rows), _stacks(profile)
     return Profile(stacks, own / done, real, real / done, cpu / done, threads_of(benchmark))
+
+
+def repetitions_of(benchmark: str, once: Callable[[], Profile]) -> int:
+    """Return how many repetitions take samples for long enough; ``once`` samples a single one.
+
+    Benchmarks run for a minimum time, unless they fix their iterations, which may take a few milliseconds.
+    """
+    if not _FIXED.search(benchmark):
+        return 1
+    return min(max(math.ceil(ENOUGH / once().timed), 1), _MOST_REPETITIONS)
 
 
 def results_and_profile(output: bytes) -> tuple[bytes, bytes]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import own_clock
-from service.domain.measuring.sampled_stacks import Sampled
+from service.domain.measuring.sampled_stacks import Sampled, repetitions_of
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.errors import BadResults, CommandFailed, OutOfTime, Permanent
 from service.domain.values.identity import Side
@@ -111,12 +112,14 @@ def _attribute(
     profiles: dict[Side, list[Profile]] = {Side.BASE: [], Side.PATCH: []}
     # Base, patch, patch, base, …: so a drift of the machine is alike on both sides.
     order = [side for pair in range(SAMPLED_LAUNCHES) for side in (list(Side)[::-1] if pair % 2 else Side)]
+    name, sample = found.benchmark, partial(launcher.sample, suite)
     try:
+        several = repetitions_of(name, lambda: sample(Side.BASE, name, 0, _left(launcher, end - _NAMING)))
         begun = clock()
         for number, side in enumerate(order):
             needed = (clock() - begun) / max(number, 1) * (len(order) - number)
             left = needed + _left(launcher, end - _NAMING - needed)
-            profiles[side].append(launcher.sample(suite, side, found.benchmark, number // 2, left))
+            profiles[side].append(sample(side, name, number // 2, left, several))
         named = [launcher.name(suite, side, profiles[side], _left(launcher, end), timed) for side in Side]
         by_clock = Sampled.by_real_time if is_elapsed else Sampled.by_cpu_time
         base, patch = ([*map(by_clock, side)] for side in named)

@@ -239,13 +239,15 @@ class Launcher:
         """
         return self._run(suite, side, invocation, cpus_for(self.session.host, suite, ())).file
 
-    def sample(self, suite: Suite, side: Side, benchmark: str, pair: int, seconds: float) -> Profile:
+    def sample(
+        self, suite: Suite, side: Side, benchmark: str, pair: int, seconds: float, repetitions: int = 1
+    ) -> Profile:
         """Sample the stacks of one benchmark; limits and errors as :meth:`count`."""
         limited = replace(suite, timeout=min(suite.timeout, seconds))
         (own,) = self._own_names(suite, side, (benchmark,))
         pad = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
         of, cpus = format_of(suite), cpus_for(self.session.host, suite, (benchmark,))
-        invocation = replace(of.sample(limited, own), env=pad)
+        invocation = replace(of.sample(limited, own, repetitions), env=pad)
         return of.profile(self._run(limited, side, invocation, cpus, has_priority=True), own)
 
     def name(

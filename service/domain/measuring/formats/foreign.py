@@ -163,7 +163,7 @@ class WholeProgram(ProgramFormat):
         return as_gbench(self._benchmarks(output), frozenset(names))
 
     @override
-    def sample(self, suite: Suite, name: str) -> Invocation:
+    def sample(self, suite: Suite, name: str, repetitions: int = 1) -> Invocation:
         if not self.sampler:
             return ProgramFormat.sample(self, suite, name)
         return replace(self.sampler.start(suite, name), file=SAMPLED)

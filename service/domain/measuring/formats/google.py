@@ -25,7 +25,7 @@ from service.domain.measuring.formats.program import (
 from service.domain.measuring.formats.row import ReadLimits
 from service.domain.measuring.launch_order import filter_for
 from service.domain.measuring.repetitions import Repetitions
-from service.domain.measuring.sampled_stacks import SAMPLED
+from service.domain.measuring.sampled_stacks import ENOUGH, SAMPLED
 from service.domain.values.text import clean
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ _MEASURE: Final = f'exec "$@" --benchmark_out="{OUT}/{RESULT}" >/dev/null'
 _DUMPS: Final = "callgrind.out"
 # A tenth of the last trial's minimum time is longer than Valgrind needs to translate.
 _COUNTED: Final = Repetitions(1, 0.2)
-_SAMPLED: Final = Repetitions(1, 0.5)
 _SAMPLE: Final = f"""{HAS_PROFILER}
 {PROFILED} "$@" --benchmark_out="{OUT}/{RESULT}" >/dev/null || exit
 {JOINED}
@@ -84,8 +83,8 @@ class GoogleBenchmark(ProgramFormat):
         return replace(counted, env={"LD_BIND_NOW": "1"}, file=_DUMPS)
 
     @override
-    def sample(self, suite: Suite, name: str) -> Invocation:
-        return replace(start(suite, _SAMPLE, _flags((name,), _SAMPLED)), file=SAMPLED)
+    def sample(self, suite: Suite, name: str, repetitions: int = 1) -> Invocation:
+        return replace(start(suite, _SAMPLE, _flags((name,), Repetitions(repetitions, ENOUGH))), file=SAMPLED)
 
 
 GOOGLE: Final = GoogleBenchmark()

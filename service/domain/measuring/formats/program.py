@@ -147,8 +147,10 @@ class ProgramFormat(ABC):
         what = "events" if has_events else "instructions"
         raise NotMeasured(f"{what} of {suite.name} cannot be counted: {name}")
 
-    def sample(self, suite: Suite, name: str) -> Invocation:
+    def sample(self, suite: Suite, name: str, repetitions: int = 1) -> Invocation:  # noqa: ARG002 - for those that can be sampled
         """Run one benchmark under a sampling profiler, for its results and stacks in one file.
+
+        Only Google Benchmark needs more repetitions, if a benchmark fixes its iterations.
 
         Raises:
             NotMeasured: in such programs, no function is known to have the timed loop.

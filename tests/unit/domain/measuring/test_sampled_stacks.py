@@ -18,6 +18,7 @@ from service.domain.measuring.sampled_stacks import (
     named,
     naming_arguments,
     profile_of,
+    repetitions_of,
 )
 from service.domain.values.errors import BadResults
 from tests.support.building.sampling import BEGIN, OBJECT, OFFSET, profile_bytes
@@ -220,3 +221,16 @@ def test_a_loop_that_waits_is_refused_if_its_cpu_time_is_not_known() -> None:
     names = {**catch2("int", 1), COPY: b"nanosleep"}
     with pytest.raises(BadResults, match="waits"):
         sampled(Profile({(Frame(PATH, 10), WORK, COPY): 5}, 1e-6, math.inf), names)
+
+
+@pytest.mark.parametrize(
+    ("name", "timed", "repetitions"),
+    [
+        ("BM_a/iterations:1000/threads:2", 0.02, 25),
+        ("BM_a/iterations:1000", 0.7, 1),
+        ("BM_a/iterations:1000", 1e-6, 50),
+        ("BM_a/threads:2", 0.02, 1),
+    ],
+)
+def test_a_benchmark_that_fixes_its_iterations_is_repeated(name: str, timed: float, repetitions: int) -> None:
+    assert repetitions_of(name, lambda: Profile({}, 1e-6, timed)) == repetitions
