@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import RATES
+from service.domain.project.policy import Policy
 from service.domain.verdict.inference.estimate import reach_of_error
+from service.domain.verdict.inference.reasons import ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from service.domain.claims.values import Claim
+    from service.domain.verdict.inference.reasons import Reason
 
 WRONG: Final = 0.05  # most probability that a message with only true claims gets an adverse answer
 _UNCHANGED: Final = 0.01  # a smaller claimed difference claims that nothing changed
@@ -47,7 +50,7 @@ class Obstacle(StrEnum):
     """Reason why a claim is not measurable here."""
 
     NO_RATIO = "the claimed values have no ratio"
-    NO_BENCHMARK = "no benchmark of this name was measured"
+    NO_BENCHMARK = "no benchmark of this name was measured; perhaps the job's filter leaves it out"
     SEVERAL_SUITES = "several suites have a benchmark of this name"
     SEVERAL_VARIANTS = "the message has several variants"
     NO_METRIC = "the job does not compare this metric"
@@ -62,8 +65,9 @@ class Obstacle(StrEnum):
 class Measured:
     """A compared row; ``ratio`` and its interval are patch ÷ base.
 
-    ``per`` is the rate by which a time is divided because an iteration does other work; else empty.
-    ``error`` is the standard error of the ratio's logarithm; None for a counter that repeats exactly.
+    ``same_within`` is that of its job's policy: a smaller change counts as none. ``per`` is the rate by which
+    a time is divided because an iteration does other work; else empty. ``error`` is the standard error of the
+    ratio's logarithm; None for a counter that repeats exactly.
     """
 
     job: str
@@ -78,6 +82,13 @@ class Measured:
     error: float | None = None
     per: str = ""
     is_same_program: bool = False
+    same_within: float = Policy().same_within
+
+    def with_reasons(self, reasons: Iterable[Reason]) -> Measured:
+        """Return the row with what its reasons say of the work and of the programs."""
+        facts = {each.kind: each.facts for each in reasons}
+        rate, *_ = facts.get(ReasonKind.WORK_CHANGED, ("",))
+        return replace(self, per=str(rate), is_same_program=ReasonKind.SAME_PROGRAM in facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +107,17 @@ class Answered:
     high: float | None = None
 
 
-def answers(claims: Sequence[Claim], rows: Sequence[Measured], same_within: float) -> tuple[Answered, ...]:
+def names_of(claims: Iterable[Claim]) -> tuple[str, ...]:
+    """Return the names of the benchmarks that may answer claims."""
+    return tuple(dict.fromkeys(name for claim in claims for name in _names(claim)))
+
+
+def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered, ...]:
     """Answer each claim, in order.
 
     Args:
         claims: of one commit message.
-        rows: that the run compared, in the order of its jobs.
-        same_within: the policy's: a smaller change counts as none.
+        rows: that the run compared, in the order of its jobs; at least those of :func:`names_of`.
 
     Returns:
         One answer for each claim. If all claims that can be answered are exactly true, the probability that
@@ -112,7 +127,7 @@ def answers(claims: Sequence[Claim], rows: Sequence[Measured], same_within: floa
     found = [_found(claim, rows) for claim in claims]
     family = max(1, len({claim.benchmark for claim, row in zip(claims, found, strict=True) if row}))
     return tuple(
-        _answered(claim, row, family, same_within, is_variant=claim.benchmark in variants)
+        _answered(claim, row, family, is_variant=claim.benchmark in variants)
         for claim, row in zip(claims, found, strict=True)
     )
 
@@ -125,10 +140,16 @@ def _variants(claims: Iterable[Claim]) -> frozenset[str]:
     return frozenset(name for name, of in tables.items() if len(of) > 1)
 
 
+def _names(claim: Claim) -> tuple[str, ...]:
+    """Return the name of a claim, and then the benchmark of which it may be an aggregate."""
+    return (claim.benchmark, *(claim.benchmark.removesuffix(each) for each in _AGGREGATES))
+
+
 def _found(claim: Claim, rows: Sequence[Measured]) -> Obstacle | Measured:
     """Choose the row that answers a claim: of the first job that has the benchmark."""
-    names = (claim.benchmark, *(claim.benchmark.removesuffix(each) for each in _AGGREGATES))
-    own = next((alike for name in names if (alike := [row for row in rows if row.benchmark == name])), [])
+    own = next(
+        (alike for name in _names(claim) if (alike := [row for row in rows if row.benchmark == name])), []
+    )
     if not own:
         return Obstacle.NO_BENCHMARK
     own = [row for row in own if row.job == own[0].job]
@@ -164,9 +185,7 @@ _OBSTACLES: Final = {
 }
 
 
-def _answered(
-    claim: Claim, row: Obstacle | Measured, family: int, same_within: float, *, is_variant: bool
-) -> Answered:
+def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant: bool) -> Answered:
     if isinstance(row, Obstacle):
         return Answered(claim, Answer.NOT_MEASURABLE, row)
     obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _OBSTACLES.get(row.verdict)
@@ -188,7 +207,7 @@ def _answered(
     low, high = sorted(ends)
     reach = _reach(row, family)
     wide = min(low, centre - reach), max(high, centre + reach)
-    answer = _answer(claimed, rounding, (low, high), wide, same_within)
+    answer = _answer(claimed, rounding, (low, high), wide, row.same_within)
     return Answered(claim, answer, None, row, *(math.exp(each) for each in (centre, low, high)))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.forms import CONSOLE, FORMS, TESTS, Block
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 # Of a message. Of 350 public ones with a table, one has more: it repeats the history of a branch.
 MAX_CHARACTERS: Final = 64_000
 MAX_LINES: Final = 3_000
+_MOST_KEPT: Final = 200  # claims
+_LONGEST_NAME: Final = 300
 _MOST_ROWS: Final = 1_000  # a person reads fewer
 _MOST_TABLES: Final = 50
 # What Google Benchmark, GoogleTest, a shell and compare.py print around their tables; dashes, the fence of a
@@ -52,6 +56,16 @@ def find_claims(message: str) -> Found:
     found = [*read, *pair(tables)]
     refused = sorted((each for each in found if isinstance(each, Refusal)), key=lambda refusal: refusal.line)
     return Found(tuple(tables), tuple(each for each in found if isinstance(each, Claim)), tuple(refused))
+
+
+def claims_to_keep(message: str) -> tuple[Claim, ...]:
+    """Find the claims of a commit message that are worth storing: the first ones, without their labels."""
+    claims = (
+        replace(each, before_label="", after_label="")
+        for each in find_claims(message).claims
+        if max(len(each.benchmark), len(each.metric)) <= _LONGEST_NAME
+    )
+    return tuple(islice(claims, _MOST_KEPT))
 
 
 def _without_single_logs(blocks: Sequence[Block]) -> list[Block]:

@@ -17,13 +17,14 @@ from service.domain.claims.answers import (
     Measured,
     Obstacle,
     answers,
+    names_of,
 )
 from service.domain.claims.values import Claim
 from service.domain.verdict.inference.estimate import estimate_of
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 
 NAME = "HTB/Find/threads:1"
-SAME_WITHIN = 0.03
 NOTHING = 0.01  # a smaller claimed difference is none
 
 
@@ -37,7 +38,7 @@ def row(low: float, high: float, metric: str = "real_time", name: str = NAME) ->
 
 
 def one(claim: Claim, *rows: Measured) -> Answered:
-    (found,) = answers([claim], rows, SAME_WITHIN)
+    (found,) = answers([claim], rows)
     return found
 
 
@@ -131,9 +132,29 @@ def test_a_mean_of_repetitions_is_answered_by_the_benchmark() -> None:
 
 def test_each_of_several_variants_is_an_obstacle() -> None:
     variants = [replace(claim(0.8), table=1), replace(claim(0.5), table=2), claim(0.8, name="Other")]
-    found = answers(variants, [row(0.79, 0.81), row(0.79, 0.81, name="Other")], SAME_WITHIN)
+    found = answers(variants, [row(0.79, 0.81), row(0.79, 0.81, name="Other")])
     several = Obstacle.SEVERAL_VARIANTS
     assert [each.obstacle for each in found] == [several, several, None]
+
+
+def test_the_policy_of_the_row_says_how_small_no_change_is() -> None:
+    """A claim of no change needs an interval within it."""
+    strict = replace(row(0.98, 1.02), same_within=0.01)
+    assert [one(claim(1.0), each).answer for each in (row(0.98, 1.02), strict)] == [
+        Answer.CONFIRMED,
+        Answer.TOO_NOISY,
+    ]
+
+
+def test_reasons_tell_of_other_work_and_equal_programs() -> None:
+    other = Reason(ReasonKind.WORK_CHANGED, ("items_per_second", 2.0))
+    assert row(1, 1).with_reasons([other]).per == "items_per_second"
+    assert row(1, 1).with_reasons([Reason(ReasonKind.SAME_PROGRAM)]).is_same_program
+    assert row(1, 1).with_reasons([Reason(ReasonKind.MORE_PAIRS, (3,))]) == row(1, 1)
+
+
+def test_the_names_of_claims_are_those_of_benchmarks_that_may_answer() -> None:
+    assert names_of([claim(0.8), claim(0.7, name=f"{NAME}_mean")]) == (NAME, f"{NAME}_mean")
 
 
 def test_equal_programs_confirm_only_that_nothing_changed() -> None:
@@ -170,6 +191,6 @@ def test_true_claims_are_seldom_called_wrong() -> None:
             low, high = map(math.exp, found.bounds(0.025))
             measured = row(low, high, name=name)
             rows.append(replace(measured, pairs=16, ratio=found.ratio, error=found.error))
-        found_all = answers([claim(0.9, name=name) for name in names], rows, SAME_WITHIN)
+        found_all = answers([claim(0.9, name=name) for name in names], rows)
         adverse += any(each.answer.is_adverse for each in found_all)
     assert adverse <= messages * WRONG
