@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from service.domain.claims.answers import Answer, Answered
+from service.domain.claims.answers import Answer, Answered, Measured
 from service.domain.claims.values import Claim
 from service.ports.runs.shown import ADDRESS
 from service.ports.verdict import MeasuredRatio
@@ -71,13 +71,16 @@ class ClaimedRun:
 
 
 class Claims(Protocol):
-    """The claims of revisions; a revision's message never changes."""
+    """The claims of revisions, and what may answer them; a revision's message never changes."""
 
-    def store(self, instance: str, project: str, revision: str, claims: Sequence[Claim]) -> None:
-        """Store the claims of a revision, unless some are stored."""
+    def keep(self, instance: str, project: str, revision: str, claims: Sequence[Claim]) -> None:
+        """Keep the claims of a revision, unless some are kept; at least one and at most 200."""
 
     def of(self, instance: str, project: str, revision: str) -> Sequence[Claim]:
-        """Return the claims of a revision, in the order of its message."""
+        """Return the claims of a revision, in the order of its message; of another version, none."""
+
+    def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
+        """Return what the builds of a run compared of these benchmarks, in the order of its jobs."""
 
 
 class ClaimReading(Protocol):

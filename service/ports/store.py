@@ -9,6 +9,7 @@ from typing import Protocol
 from service.ports.access import Audit
 from service.ports.backfill import Backfills
 from service.ports.branches import Branches
+from service.ports.claims import Claims
 from service.ports.failures.storing import Failures, KnownFailures
 from service.ports.machines import Closures
 from service.ports.review.changes import Changes, Events, ReviewComments, Visibility
@@ -35,6 +36,7 @@ class Transaction:
     measurements: Measurements
     evidence: Evidence
     explanations: Explanations
+    claims: Claims
     imported: ImportedValues
     failures: Failures
     known: KnownFailures

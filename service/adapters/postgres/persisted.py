@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
+from service.domain.claims.values import Claim
 from service.domain.measuring.listing import Listing
 from service.domain.runs.slowdown import Slowdown
 from service.domain.verdict.inference.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from _typeshed import DataclassInstance
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _LISTING: Final = TypeAdapter(Listing)
 _SLOWDOWNS: Final = TypeAdapter(tuple[Slowdown, ...])
 _REASONS: Final = TypeAdapter(tuple[Reason, ...])
+_CLAIMS: Final = TypeAdapter(tuple[Claim, ...])
 
 
 def mappings_of(values: Iterable[DataclassInstance] | None) -> list[dict[str, Any]] | None:
@@ -59,6 +61,20 @@ def slowdowns_from(stored: Stored | None) -> tuple[Slowdown, ...] | None:
     return _SLOWDOWNS.validate_python(
         [{**each, "most": math.inf if each["most"] is None else each["most"]} for each in stored]
     )
+
+
+def mappings_of_claims(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Convert claims for JSON; values are left out where they are the default."""
+    return _CLAIMS.dump_python(tuple(claims), mode="json", exclude_defaults=True)  # type: ignore[no-any-return]
+
+
+def claims_from(stored: Stored) -> tuple[Claim, ...]:
+    """Read the claims of a revision.
+
+    Raises:
+        ValueError: they are those of a version that writes others.
+    """
+    return _CLAIMS.validate_python(list(stored))
 
 
 def reasons_from(stored: Stored) -> tuple[Reason, ...]:

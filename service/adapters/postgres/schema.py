@@ -287,6 +287,14 @@ explanation: Final = Table(
     _moment("created_at"),
 )
 
+revision_claims: Final = Table(
+    "revision_claims",
+    metadata,
+    *(Column(name, CleanText, primary_key=True) for name in ("instance", "project", "revision")),
+    Column("claims", CleanJson, nullable=False),
+    _moment("created_at"),
+)
+
 launch: Final = Table(
     "launch",
     metadata,

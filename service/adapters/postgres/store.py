@@ -9,6 +9,7 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.access.audit import PostgresAudit, log_appended
+from service.adapters.postgres.claims.claims import PostgresClaims
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.failures.failures import PostgresFailures
 from service.adapters.postgres.failures.known_failures import PostgresKnownFailures
@@ -55,6 +56,7 @@ def unit_of_work(connection: Connection, audit: PostgresAudit) -> Transaction:
         imported=PostgresMeasurements(connection),
         evidence=PostgresEvidence(connection),
         explanations=PostgresExplanations(connection),
+        claims=PostgresClaims(connection),
         failures=PostgresFailures(connection),
         known=PostgresKnownFailures(connection, audit),
         branches=PostgresBranches(connection),

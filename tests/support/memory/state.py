@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.access.audit import AuditEntry
+    from service.domain.claims.values import Claim
     from service.domain.failures.failure import Failure
     from service.domain.failures.known import KnownFailure
     from service.domain.machines.closures import Closure
@@ -180,6 +181,7 @@ class Memory:
     evidence: dict[tuple[SeriesKey, int], tuple[str, Session]] = field(default_factory=dict)
     explanations: dict[int, bytes] = field(default_factory=dict)  # by build
     explained_at: dict[int, float] = field(default_factory=dict)  # by build
+    claims: dict[tuple[str, str, str], tuple[Claim, ...]] = field(default_factory=dict)
     imported: dict[tuple[SeriesKey, str], ImportedValue] = field(default_factory=dict)
     continued: dict[SeriesKey, SeriesKey] = field(default_factory=dict)  # by the newer one, the older
     decisions: list[NewDecision] = field(default_factory=list)

@@ -13,6 +13,7 @@ from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.backfills import MemoryBackfills
 from tests.support.memory.branches import MemoryBranches
 from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryExplanations, MemoryMeasurements
+from tests.support.memory.claims import MemoryClaims
 from tests.support.memory.closures import MemoryClosures
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
 from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures
@@ -49,6 +50,7 @@ def unit_of_work(memory: Memory) -> Transaction:
         imported=MemoryMeasurements(memory),
         evidence=MemoryEvidence(memory),
         explanations=MemoryExplanations(memory),
+        claims=MemoryClaims(memory),
         failures=MemoryFailures(memory),
         known=MemoryKnownFailures(memory),
         branches=MemoryBranches(memory),

@@ -164,7 +164,8 @@ WITH tables (name, relation, is_counted) AS (
            ('failures', 'failure', true), ('failures', 'signature', false), ('programs', 'kept_binary', true),
            ('pairs', 'launch', true), ('pairs', 'sequence', false),
            ('samples', 'result', true), ('comparisons', 'comparison', true),
-           ('builds', 'build', true), ('builds', 'run_build', false), ('builds', 'run', false)
+           ('builds', 'build', true), ('builds', 'run_build', false), ('builds', 'run', false),
+           ('builds', 'revision_claims', false)
 )
 INSERT INTO stored_size (name, part, records, database_bytes)
 SELECT t.name, '', coalesce(sum(greatest(c.reltuples, 0)) FILTER (WHERE is_counted), 0),

@@ -1,0 +1,81 @@
+"""Store contract: claims of commit messages, and what answers them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from service.domain.claims.answers import Measured
+from service.domain.claims.values import Claim
+from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.inference.reasons import Reason, ReasonKind
+from service.domain.verdict.inference.verdict import Verdict
+from tests.support.store_samples import compared, named, queue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.ports.store import Store
+
+REVISION = ("review", "kv_engine", "1" * 40)
+CLAIM = Claim(3, "BM_\ufffdget<é>/64", "real_time", 12.5, 10.0, 0.8, "us", table=1)
+NO_RATIO = Claim(4, "BM_put", "PeakBytes", 0.0, 7.0, None)
+CONFIG = {
+    "kind": "benchmark",
+    "pool": "perf",
+    "suites": [{"name": "s", "program": "s"}],
+    "policy": {"same_within": "2%"},
+}
+
+
+class TestClaims:
+    def test_claims_are_those_of_their_revision(self, store: Store) -> None:
+        with store.transaction() as tx:
+            tx.claims.keep(*REVISION, [CLAIM, NO_RATIO])
+        with store.transaction() as tx:
+            assert tuple(tx.claims.of(*REVISION)) == (CLAIM, NO_RATIO)
+            for place in range(len(REVISION)):
+                other = [*REVISION]
+                other[place] += "x"
+                assert tuple(tx.claims.of(*other)) == ()
+
+    def test_the_first_claims_of_a_revision_stay(self, store: Store) -> None:
+        for claim in (CLAIM, NO_RATIO):
+            with store.transaction() as tx:
+                tx.claims.keep(*REVISION, [claim])
+        with store.transaction() as tx:
+            assert tuple(tx.claims.of(*REVISION)) == (CLAIM,)
+
+    def test_results_are_found_in_the_order_of_jobs_with_what_reasons_tell(self, store: Store) -> None:
+        ids = queue(store, named("b", spec={"config": CONFIG}), named("a"), named("not-compared"))
+        with store.transaction() as tx:
+            builds = [tx.builds.lock(each) for each in ids]
+            keys = [
+                SeriesKey("review", "kv_engine", "master", "perf", job, "s", name, metric)
+                for job, name, metric in (
+                    ("b", "BM_get", "real_time"),
+                    ("b", "BM_put", "cpu_time"),
+                    ("b", "BM_other", "cpu_time"),
+                    ("a", "BM_get", "real_time"),
+                )
+            ]
+            rows = [
+                compared(keys[0], Verdict.FASTER, Reason(ReasonKind.WORK_CHANGED, ("items_per_second", 2.0))),
+                compared(keys[1], Verdict.SAME, Reason(ReasonKind.SAME_PROGRAM, (math.nan,)), position=1),
+                compared(keys[2], Verdict.SAME, position=2),
+                compared(keys[3], Verdict.SLOWER),
+            ]
+            for build, own in zip(builds, (slice(3), slice(3, 4)), strict=False):
+                series = dict.fromkeys(keys[own], ("s", "lower"))
+                tx.measurements.store_results(build, RunKind.CHECK, series, [], rows[own])
+            run_id = tx.external.runs_with(ids[0])[0]
+            found = tx.claims.measured(run_id, ["BM_put", "BM_get"])
+            assert tuple(tx.claims.measured(run_id + 1, ["BM_get"])) == ()
+        numbers = (8, 1.0, 0.99, 1.01)
+        work: Mapping[str, Any] = {"per": "items_per_second"}
+        same: Mapping[str, Any] = {"is_same_program": True}
+        assert list(found) == [
+            Measured("b", "s", "BM_get", "real_time", Verdict.FASTER, *numbers, **work, same_within=0.02),
+            Measured("b", "s", "BM_put", "cpu_time", Verdict.SAME, *numbers, **same, same_within=0.02),
+            Measured("a", "s", "BM_get", "real_time", Verdict.SLOWER, *numbers),
+        ]

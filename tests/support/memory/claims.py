@@ -1,0 +1,45 @@
+"""Claims of commit messages in memory."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from service.domain.claims.answers import Measured
+from service.domain.project.policy import Policy
+from service.domain.project.project_file import parse_job
+from service.ports.claims import Claims
+from tests.support.memory.state import InMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from service.domain.claims.values import Claim
+    from service.ports.runs.builds import BuildRecord
+
+
+class MemoryClaims(InMemory, Claims):
+    def keep(self, instance: str, project: str, revision: str, claims: Sequence[Claim]) -> None:
+        assert 0 < len(claims) <= 200
+        self._m.claims.setdefault((instance, project, revision), tuple(claims))
+
+    def of(self, instance: str, project: str, revision: str) -> Sequence[Claim]:
+        return self._m.claims.get((instance, project, revision), ())
+
+    def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
+        of_run = [build for run, build in self._m.run_builds if run == run_id]
+        placed = sorted(of_run, key=lambda build: (self._m.positions[run_id, build], build))
+        rows = [row for build in placed for row in self._rows(self._m.builds[build - 1])]
+        return [row for row in rows if row.benchmark in benchmarks]
+
+    def _rows(self, build: BuildRecord) -> Iterator[Measured]:
+        stored, config = self._m.results.get(build.id), build.spec.get("config")
+        policy = parse_job(build.job, config).policy if config else Policy()
+        for each in sorted(stored.comparisons, key=lambda row: row.position) if stored else ():
+            values: dict[str, Any] = {
+                one.name: getattr(each, one.name, getattr(each.series, one.name, None))
+                for one in fields(Measured)
+                if one.name not in {"per", "is_same_program", "same_within"}
+            }
+            row = Measured(**values, same_within=policy.same_within)
+            yield row.with_reasons(each.reasons)
