@@ -52,6 +52,12 @@ class CommitGraph(Protocol):
     def parent(self, project: str, revision: str) -> str | None:
         """Return the commit ID of the first parent; None for a root commit."""
 
+    def message(self, project: str, revision: str) -> str:
+        """Return the whole message of a commit; empty for a merge commit, because nobody writes about it.
+
+        Bytes that are not UTF-8 are replaced.
+        """
+
     def line(self, project: str, branch: str, most: int) -> Sequence[BranchCommit]:
         """Return the newest commits along the first parents of a branch, as last fetched, newest first."""
 

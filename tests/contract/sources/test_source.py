@@ -32,6 +32,9 @@ class SourceSite(Protocol):
     def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
         """Create a commit, move a ref to it, and fetch the ref."""
 
+    def say(self, message: bytes, *parents: str) -> str:
+        """Create a commit with a message, and fetch it."""
+
     def commit_without_submodule(self) -> str:
         """Create a commit with a file ``x`` and a submodule ``lib`` that nobody has, and fetch it."""
 
@@ -45,6 +48,13 @@ class MemorySite:
 
     def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
         return self.source.commit(f"{len(self.source.commits):040}", parent, files, ref)
+
+    def say(self, message: bytes, *parents: str) -> str:
+        first, second = [*parents, "", ""][:2]
+        text = message.decode(errors="replace").rstrip("\n")
+        commit = f"{len(self.source.commits):040}"
+        self.source.commits[commit] = Commit(first or None, {}, merged=second, message=text)
+        return commit
 
     def commit_without_submodule(self) -> str:
         self.source.commits[UNKNOWN] = Commit(None, {"x": "1"}, Incomplete("submodule lib", "missing"))
@@ -65,6 +75,17 @@ class GitSite:
         contents = {name: text.encode() for name, text in files.items()}
         commit = self._repository.commit(contents, *([parent] if parent else []), ref=ref)
         self.source.fetch(PROJECT, ref)
+        return commit
+
+    def say(self, message: bytes, *parents: str) -> str:
+        git = self._repository.git  # `commit-tree` would repair bytes that are not UTF-8
+        tree = git("write-tree").strip()
+        who = [f"{each} Ann <ann@example.com> 1700000000 +0000" for each in ("author", "committer")]
+        head = "\n".join([f"tree {tree}", *(f"parent {each}" for each in parents), *who, "\n"])
+        written = head.encode() + message
+        commit = git("hash-object", "-t", "commit", "-w", "--stdin", given=written).strip()
+        git("update-ref", MASTER, commit)
+        self.source.fetch(PROJECT, commit)
         return commit
 
     def commit_without_submodule(self) -> str:
@@ -100,6 +121,7 @@ class TestCommitGraph:
         looks: tuple[Callable[[], object], ...] = (
             lambda: source.tree(PROJECT, UNKNOWN),
             lambda: source.parent(PROJECT, UNKNOWN),
+            lambda: source.message(PROJECT, UNKNOWN),
             lambda: source.merge(PROJECT, Merge(UNKNOWN, UNKNOWN)),
             lambda: source.read(PROJECT, UNKNOWN, "x"),
         )
@@ -118,6 +140,18 @@ class TestCommitGraph:
         root = site.commit({"x": "1"})
         child = site.commit({"x": "2"}, root)
         assert (site.source.parent(PROJECT, child), site.source.parent(PROJECT, root)) == (root, None)
+
+    def test_a_message_is_whole_and_has_readable_characters(self, site: SourceSite) -> None:
+        written = "Find: 3 \N{MICRO SIGN}s\n\n  # indented\n\nChange-Id: I1\n".encode() + b"\xff\n"
+        root = site.say(written)
+        expected = "Find: 3 \N{MICRO SIGN}s\n\n  # indented\n\nChange-Id: I1\n\ufffd"
+        assert site.source.message(PROJECT, root) == expected
+
+    def test_a_merge_commit_has_no_message(self, site: SourceSite) -> None:
+        root = site.say(b"first\n")
+        sides = [site.say(text, root) for text in (b"one\n", b"other\n")]
+        merge = site.say(b"Merge other\n", *sides)
+        assert [site.source.message(PROJECT, each) for each in (*sides, merge)] == ["one", "other", ""]
 
     def test_the_line_of_a_branch_follows_first_parents_newest_first(self, site: SourceSite) -> None:
         commits = [site.commit({"x": "1"})]

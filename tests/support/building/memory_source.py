@@ -42,6 +42,7 @@ class Commit:
     committed_at: datetime = datetime(2026, 11, 21, tzinfo=UTC)
     author: str = "Ann"
     subject: str = "Make it quick"
+    message: str = ""
 
 
 @dataclass
@@ -76,6 +77,10 @@ class MemorySource(MemoryManifest):
 
     def parent(self, project: str, revision: str) -> str | None:
         return self._commit(revision).parent
+
+    def message(self, project: str, revision: str) -> str:
+        commit = self._commit(revision)
+        return "" if commit.merged else commit.message
 
     def line(self, project: str, branch: str, most: int) -> Sequence[BranchCommit]:
         found = islice(self._ancestors(self.head(project, branch)), most)

@@ -143,6 +143,14 @@ class GitSource(Source):
         return ids[1] if len(ids) > 1 else None
 
     @override
+    def message(self, project: str, revision: str) -> str:
+        commit = self._resolve(project, revision, "commit")
+        options = ("--max-count=1", "--format=%P%x00%B", "--encoding=UTF-8", "--no-show-signature")
+        answer = self._ask(project, "log", *options, "--end-of-options", commit)
+        parents, _, text = answer.output.partition(b"\0")
+        return "" if len(parents.split()) > 1 else text.decode(errors="replace").rstrip("\n")
+
+    @override
     def line(self, project: str, branch: str, most: int) -> Sequence[BranchCommit]:
         tip = self._resolve(project, f"refs/heads/{branch}", "commit")
         fields = ("--format=%H%x00%P%x00%ct%x00%an%x00%s", "-z", "--no-show-signature", "--no-mailmap")
