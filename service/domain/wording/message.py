@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from service.domain.review.change import OTHER_WAYS
 from service.domain.runs.vote import CONSEQUENCES, Result
 from service.domain.values.text import listed, literal, padded, plain, shortened
 from service.domain.wording.failures import COMPILE_ERROR
@@ -94,17 +93,16 @@ def compose(
     reports: Sequence[BuildReport],
     link: str,
     note: str = "",
-    last: str = "",
-    *,
-    has_others: bool = False,
+    claims: Sequence[str] = (),
+    ends: Sequence[str] = (),
 ) -> str:
     """Compose a message: header, a paragraph per build, and the link as last line.
 
-    ``note`` comes before the builds and ``last``, the next step, after them; both must be safe to post.
-    ``has_others``: the link leads to other steps. The worst build comes first, equal results in the given
-    order; jobs that were not built for the same reason share a line, and those that meet the same compile
-    error share a block. The message has at most :data:`MAX_BYTES` in UTF-8: lines that do not fit are
-    counted, and causes are dropped before builds.
+    ``note`` comes before the builds; ``claims`` and ``ends``, the next steps, come after them. All must be
+    safe to post. The worst build comes first, equal results in the given order; jobs that were not built for
+    the same reason share a line, and those that meet the same compile error share a block. The message has
+    at most :data:`MAX_BYTES` in UTF-8: lines that do not fit are counted, and claims and causes are dropped
+    before builds.
     """
     ordered = sorted(reports, key=lambda report: _ORDER.index(report.result))
     not_built = [report for report in ordered if report.job and report.result is Result.NOT_BUILT]
@@ -112,9 +110,10 @@ def compose(
         *([(note, False)] if note else []),
         *(line for block in _blocks(each for each in ordered if each not in not_built) for line in block),
         *_jobs_not_built(not_built),
+        *((line, True) for line in claims),
     ]
-    ends = [*filter(None, [last, OTHER_WAYS if has_others else ""]), link]
-    room = MAX_BYTES - len("\n\n".join([f"{header} ", "… and 100000 more lines", *ends]).encode()) - 2
+    around = [f"{header} ", "… and 100000 more lines", *ends, link]
+    room = MAX_BYTES - len("\n\n".join(around).encode()) - 2
     kept = []
     # Builds before causes: a long cause of one build must not hide that another failed.
     for place in sorted(range(len(paragraphs)), key=lambda place: paragraphs[place][1]):
@@ -125,7 +124,7 @@ def compose(
     lines = [paragraphs[place][0] for place in sorted(kept)]
     if missing := len(paragraphs) - len(kept):
         lines.append(f"… and {missing} more line{'s' if missing > 1 else ''}")
-    return "\n\n".join([f"{header} ", *lines, *ends])
+    return "\n\n".join([f"{header} ", *lines, *ends, link])
 
 
 def _jobs_not_built(reports: Sequence[BuildReport]) -> Iterator[tuple[str, bool]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.project.job_kinds import OWN_FILE
 from service.domain.project.project_file import Permission
+from service.domain.review.change import OTHER_WAYS
 from service.domain.review.comment_commands import filter_text
 from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
 
@@ -173,13 +174,14 @@ def common_filter(names: Sequence[str]) -> str:
     return common if len(common) >= _SHORTEST_PREFIX else ANY
 
 
-def last_line(steps: Sequence[NextStep]) -> str:
-    """Write the most useful step as the line before a message's link; empty without steps."""
+def last_lines(steps: Sequence[NextStep]) -> tuple[str, ...]:
+    """Write the most useful step, and that the link after it leads to others, if any."""
     if not steps:
-        return ""
+        return ()
     first = steps[0]
     verb = "comment " if first.place is Destination.COMMENT else ""
-    return f"Next: {first.purpose[0].lower()}{first.purpose[1:]}: {verb}`{first.line}`"
+    line = f"Next: {first.purpose[0].lower()}{first.purpose[1:]}: {verb}`{first.line}`"
+    return (line, OTHER_WAYS) if len(steps) > 1 else (line,)
 
 
 def _gate(builds: Sequence[EndedBuild]) -> Iterator[str]:

@@ -30,11 +30,12 @@ from service.domain.wording.message import (
     header_of_failed,
     result_kept,
 )
-from service.domain.wording.next_steps import EndedBuild, NextStepKind, last_line, next_steps
+from service.domain.wording.next_steps import EndedBuild, NextStepKind, last_lines, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.storing import known_by_build, matched_by_build
 from service.ports.runs.decisions import NewDecision, review_key, why_key
 from service.steps.failures.match_known import keep_matches
+from service.steps.runs.claims import answered_claims
 from service.steps.runs.log_context import bind_run
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     steps = _next_steps(tx.measurements, judged, specs) if run.kind is RunKind.CHECK else ()
     kept = _kept(tx.changes, run, builds, specs)
     page = links.decision(run.id, number)
-    message = compose(header, reports, page, kept, last_line(steps), has_others=len(steps) > 1)
+    message = compose(header, reports, page, kept, answered_claims(tx.claims, run), last_lines(steps))
     tx.decisions.add(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     _LOG.info("run.decided", decision=number, vote=vote, header=str(header))
     # A merged change without a build has no trend, and its message would say nothing.

@@ -23,6 +23,7 @@ from service.ports.runs.queue import Task
 from service.steps.project.read_project_file import NoProjectFile, read_project_file
 from service.steps.runs.check_own_file import OwnFile, read_own_file
 from service.steps.runs.choose_sides import choose_sides
+from service.steps.runs.claims import keep_claims
 from service.steps.runs.log_context import bind_run
 from service.steps.runs.trust import is_allowed, reason_to_hold
 from service.steps.sources.find_workspace import find_workspace
@@ -76,6 +77,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
     if trusted and (reason := reason_to_hold(store, server, run, plan.sides.own.base, trusted)):
         _refuse(store, run, reason, run_url, is_held=True)
         return
+    keep_claims(store, source, run)
     with store.transaction() as tx:
         if tx.runs.lock(run.id).state is not RunState.PLANNING:
             return
@@ -251,5 +253,5 @@ def refuse(
     """End a run that cannot be planned, and post the reason on the change, without a vote."""
     tx.runs.end(run.id, RunState.REFUSED, reason)
     if is_posted and run.change is not None and run.kind is RunKind.CHECK:
-        message = compose(header, (), run_url, last=literal(plain(reason, 2000)))
+        message = compose(header, (), run_url, ends=[literal(plain(reason, 2000))])
         tx.outbox.queue_review(f"run/{run.id}/refused", Review(run.change, run.revision, message))

@@ -18,7 +18,7 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote
 from service.domain.wording.failures import failure_causes
 from service.domain.wording.judgement import judgement_causes
 from service.domain.wording.message import BuildReport, Header, compose, header_of, header_of_failed
-from service.domain.wording.next_steps import EndedBuild, last_line, next_steps
+from service.domain.wording.next_steps import EndedBuild, last_lines, next_steps
 from service.domain.wording.overrides import waiver_sentence
 from tests.unit.domain.comparisons import FASTER, SAME, row, slower
 
@@ -74,9 +74,7 @@ def posted(*builds: Ended, steps: Sequence[NextStep] = (), waivers: Mapping[str,
     vote = vote_of(ballots)
     return Posted(
         vote,
-        compose(
-            header_of(vote, ballots, failed), reports, LINK, last=last_line(steps), has_others=len(steps) > 1
-        ),
+        compose(header_of(vote, ballots, failed), reports, LINK, ends=last_lines(steps)),
     )
 
 

@@ -144,10 +144,21 @@ def test_jobs_with_one_compile_error_share_a_block_that_says_it_once() -> None:
 
 def test_the_last_words_come_before_the_link_and_are_never_left_out() -> None:
     reports = [BuildReport("link", Result.FAILURE, ("x " * 400,) * 40)]
-    message = compose(Header.FAILED, reports, LINK, last="Next: do it", has_others=True)
+    message = compose(Header.FAILED, reports, LINK, ends=["Next: do it", "Other ways:"])
 
     assert len(message.encode()) <= MAX_BYTES
     assert message.endswith(f"more lines\n\nNext: do it\n\nOther ways:\n\n{LINK}")
+
+
+def test_claims_come_after_the_builds_and_are_left_out_first() -> None:
+    reports = [BuildReport("link", Result.FAILURE, ("short",))]
+    claims = ["first claim", "second claim"]
+    message = compose(Header.FAILED, reports, LINK, "", claims, ["Next: do it"])
+    assert message.split("\n\n")[1:] == ["link : FAILURE", "short", *claims, "Next: do it", LINK]
+    long = [BuildReport("link", Result.FAILURE, ("x" * 980,) * 15)]
+    message = compose(Header.FAILED, long, LINK, "", ["y" * 900, "short claim"], ["Next: do it"])
+    assert message.count("x" * 980) == 15
+    assert message.endswith(f"short claim\n\n… and 1 more line\n\nNext: do it\n\n{LINK}")
 
 
 def test_an_overlong_cause_ends_with_a_whole_word() -> None:

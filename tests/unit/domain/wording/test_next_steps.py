@@ -6,6 +6,7 @@ import pytest
 
 from service.domain.project.job_kinds import OWN_FILE, JobKind
 from service.domain.project.project_file import Permission
+from service.domain.review.change import OTHER_WAYS
 from service.domain.review.comment_commands import (
     AcceptCommand,
     Misspelt,
@@ -16,7 +17,7 @@ from service.domain.review.comment_commands import (
 )
 from service.domain.runs.overrides import ACCEPTABLE
 from service.domain.runs.vote import CONSEQUENCES, Counts, Outcome
-from service.domain.wording.next_steps import Destination, EndedBuild, last_line, next_steps
+from service.domain.wording.next_steps import Destination, EndedBuild, last_lines, next_steps
 
 ALL = tuple(Permission)
 SLOWER = EndedBuild(
@@ -173,19 +174,19 @@ def test_an_override_line_without_a_bug_is_refused() -> None:
 
 def test_a_message_has_the_most_useful_step_and_leads_to_the_others() -> None:
     gate = "Next: repeat it on your machine: `benchgate gate --job perf --seed 5f0c`"
-    assert last_line(next_steps([SLOWER], ALL)) == gate
-    assert last_line(next_steps([SLOWER], ())) == gate
-    assert last_line(()) == ""
+    assert last_lines(next_steps([SLOWER], ALL)) == (gate, OTHER_WAYS)
+    assert last_lines(next_steps([SLOWER], ALL)[:1]) == (gate,)
+    assert last_lines(()) == ()
 
 
 def test_a_comment_command_in_a_message_is_named_as_one() -> None:
     lost = replace(SLOWER, outcome=Outcome.INFRASTRUCTURE)
-    assert last_line(next_steps([lost], ALL)) == "Next: run it again: comment `recheck perf`"
+    assert last_lines(next_steps([lost], ALL))[0] == "Next: run it again: comment `recheck perf`"
 
 
 def test_an_override_is_advised_for_failures_that_the_patch_did_not_cause() -> None:
     elsewhere = replace(SLOWER, kind=JobKind("external"), outcome=Outcome.FAILED)
-    assert last_line(next_steps([elsewhere], ALL)) == (
+    assert last_lines(next_steps([elsewhere], ALL))[0] == (
         "Next: if the patch did not cause the failure, override it with a bug and a reason: "
         "comment `override perf BUG-ID REASON`"
     )

@@ -1,0 +1,37 @@
+"""Choose the answer of each benchmark: its real time, CPU time and rates are one fact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from service.domain.claims.answers import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from service.domain.claims.answers import Answered
+
+
+def facts_of(claims: Iterable[Answered]) -> tuple[Answered, ...]:
+    """Return the answer that counts for each benchmark.
+
+    A claim of the metric that was compared counts; of several, the first adverse one.
+    """
+    facts: dict[str, Answered] = {}
+    for each in claims:
+        known = facts.setdefault(each.claim.benchmark, each)
+        if _rank(each) < _rank(known):
+            facts[each.claim.benchmark] = each
+    return tuple(facts.values())
+
+
+def answers_by_benchmark(claims: Iterable[Answered]) -> Counter[Answer]:
+    """Return how many benchmarks have each answer, in the order of :class:`Answer`."""
+    counts = Counter(each.answer for each in facts_of(claims))
+    return Counter({answer: counts[answer] for answer in Answer if counts[answer]})
+
+
+def _rank(each: Answered) -> tuple[bool, bool, bool]:
+    is_other = each.row is None or each.row.metric != each.claim.metric
+    return each.answer is Answer.NOT_MEASURABLE, is_other, not each.answer.is_adverse

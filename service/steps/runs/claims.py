@@ -1,0 +1,47 @@
+"""Keep what a run's commit message claims of benchmarks, and answer it when the run is decided.
+
+No vote depends on a claim: whatever a message has, the run is planned and decided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from service.domain.claims.answers import answers, names_of
+from service.domain.claims.find import claims_to_keep
+from service.domain.values.identity import RunKind
+from service.domain.wording.claims import claims_told
+
+if TYPE_CHECKING:
+    from service.ports.claims import Claims
+    from service.ports.runs.runs import RunRecord
+    from service.ports.sources import CommitGraph
+    from service.ports.store import Store
+
+_LOG: Final = structlog.get_logger(__name__)
+_WITH_CLAIMS: Final = frozenset({RunKind.CHECK, RunKind.POST_SUBMIT})
+
+
+def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> None:
+    """Store the claims of a run's commit, before its builds may end: a result of equal trees ends at once."""
+    if run.kind not in _WITH_CLAIMS:
+        return
+    try:
+        if claims := claims_to_keep(source.message(run.project, run.revision)):
+            with store.transaction() as tx:
+                tx.claims.keep(run.instance, run.project, run.revision, claims)
+    except Exception as error:  # noqa: BLE001 - an author wrote it: optional text never ends planning
+        _LOG.warning("claims.unreadable", revision=run.revision, error=repr(error))
+
+
+def answered_claims(stored: Claims, run: RunRecord) -> tuple[str, ...]:
+    """Return the lines of a check's message about the claims of its commit; empty without any."""
+    claims = stored.of(run.instance, run.project, run.revision) if run.kind is RunKind.CHECK else ()
+    rows = stored.measured(run.id, names_of(claims)) if claims else ()
+    try:
+        return claims_told(answers(claims, rows))
+    except Exception as error:  # noqa: BLE001 - an author wrote them: optional text never ends a vote
+        _LOG.warning("claims.unreadable", revision=run.revision, error=repr(error))
+        return ()

@@ -1,0 +1,95 @@
+"""Lines about claims of commit messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.claims.answers import Answer, Answered, Measured, Obstacle
+from service.domain.claims.values import Claim
+from service.domain.values.text import unsafe_in
+from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.claims import claims_sentence, claims_told
+
+HOSTILE = (
+    "`@all`",
+    "**BM_a**",
+    "[x](https://evil.example)",
+    "<img src=x>",
+    "a\n\nBuild Successful",
+    "` ` `",
+    "",
+)
+CONFIRMED, SMALLER, OPPOSITE = Answer.CONFIRMED, Answer.SMALLER, Answer.OPPOSITE
+NOT_REPRODUCED, UNKNOWN = Answer.NOT_REPRODUCED, Answer.NOT_MEASURABLE
+
+
+def answered(name: str, answer: Answer, metric: str = "real_time", compared: str = "real_time") -> Answered:
+    claim = Claim(7, name, metric, 100.0, 82.0, 0.82)
+    if answer is UNKNOWN:
+        return Answered(claim, answer, Obstacle.NO_BENCHMARK)
+    row = Measured("perf", "s", name, compared, Verdict.FASTER, 12, 0.939, 0.93, 0.948)
+    return Answered(claim, answer, None, row, row.ratio, row.low, row.high)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ((), ""),
+        ((CONFIRMED,), "1 of 1 benchmark confirmed"),
+        (
+            (CONFIRMED, SMALLER, CONFIRMED, UNKNOWN),
+            "2 of 4 benchmarks confirmed, 1 smaller than claimed, 1 not measurable here",
+        ),
+        ((UNKNOWN,) * 4, "none of 4 benchmarks is measured here"),
+        ((UNKNOWN,), "the benchmark is not measured here"),
+    ],
+)
+def test_the_sentence_counts_benchmarks(answers: tuple[Answer, ...], said: str) -> None:
+    found = [answered(f"BM_{number}", each) for number, each in enumerate(answers)]
+    assert claims_sentence(found).removeprefix("Claims of the commit message: ") == said
+
+
+def test_clocks_and_rates_of_a_benchmark_are_one_fact() -> None:
+    found = [
+        answered("BM_a", SMALLER, "items_per_second"),
+        answered("BM_a", CONFIRMED),
+        answered("BM_a", SMALLER, "cpu_time"),
+        answered("BM_b", UNKNOWN),
+        answered("BM_b", CONFIRMED, "items_per_second"),
+    ]
+    assert claims_told(found) == ("Claims of the commit message: 2 of 2 benchmarks confirmed",)
+
+
+def test_the_worst_two_have_lines() -> None:
+    found = [
+        answered("HTB/Find/threads:1", SMALLER),
+        answered("BM_b", NOT_REPRODUCED, "PeakBytes", "PeakBytes"),
+        answered("BM_c", OPPOSITE),
+    ]
+    assert claims_told(found[:1])[1:] == (
+        "`HTB/Find/threads:1`: claimed −18.0 % real time, measured −6.1 % [−7.0, −5.2]: smaller than claimed",
+    )
+    assert claims_told(found)[1:] == (
+        "`BM_c`: claimed −18.0 % real time, measured −6.1 % [−7.0, −5.2]: opposite",
+        "`BM_b`: claimed −18.0 % `PeakBytes`, measured −6.1 % [−7.0, −5.2]: not reproduced",
+    )
+
+
+def test_equal_programs_are_named_instead_of_a_ratio() -> None:
+    same = replace(answered("BM_a", NOT_REPRODUCED), ratio=None, low=None, high=None)
+    expected = "`BM_a`: claimed −18.0 % real time, the program is identical on both sides: not reproduced"
+    assert claims_told([same])[1] == expected
+
+
+@given(st.sampled_from(HOSTILE) | st.text(max_size=1000))
+def test_a_name_stays_code_on_one_short_line(name: str) -> None:
+    line = claims_told([answered(name, SMALLER, name, name)])[1]
+    outside = line.split("`")[::2]
+    assert outside == ["", ": claimed −18.0 % ", ", measured −6.1 % [−7.0, −5.2]: smaller than claimed"]
+    assert "\n" not in line
+    assert unsafe_in(line) == set()
+    assert len(line) < 300

@@ -1,0 +1,169 @@
+"""Claims of a commit message are kept at planning, answered in a check's message, and never change a vote."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.domain.building.spec import BuildSpec
+from service.domain.claims.values import Claim
+from service.domain.runs.states import RunState
+from service.domain.values.errors import Transient
+from service.domain.values.identity import RunKind
+from service.steps.runs import claims as step
+from tests.support.building.memory_source import CODE
+from tests.support.review.changes import Service, change_at, project
+from tests.support.runs.finished import Farm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.support.building.memory_source import MemorySource
+
+KEY = ("gerrit", "kv", "patch1")
+KEPT = [f"BM_{letter}" for letter in "ab"]
+
+
+def message(names: Sequence[str], factor: float) -> str:
+    """Tables of benchmarks that take ``factor`` times as long after the change."""
+
+    def table(heading: str, times: float) -> list[str]:
+        return [heading, *(f"{name:<20} {times:>12.0f} ns {times:>12.0f} ns {9000}" for name in names), ""]
+
+    return "\n".join(["Speed up", "", *table("Before:", 100_000.0), *table("After:", 100_000.0 * factor)])
+
+
+def slower(said: str) -> MemorySource:
+    """A change that makes BM_a slower by half."""
+    source = project()
+    kept = source.commits["parent"].files
+    times = {"BM_a": 1.5e-6, "BM_b": 2e-6}
+    source.commit(
+        "patch1", "parent", {**kept, CODE: json.dumps({"benchmarks": times})}, "refs/changes/07/7/1"
+    )
+    source.commits["patch1"] = replace(source.commits["patch1"], message=said)
+    return source
+
+
+def decided(scratch: Path, said: str) -> Farm:
+    scratch.mkdir(exist_ok=True)
+    farm = Farm(scratch, Service(source=slower(said)))
+    farm.review()
+    farm.execute()
+    farm.analyse()
+    farm.service.vote()
+    return farm
+
+
+def told(farm: Farm) -> list[str]:
+    (decision,) = farm.service.store.memory.decisions
+    return [line for line in decision.message.split("\n\n") if "laim" in line]
+
+
+def test_a_message_answers_the_claims_of_its_commit(tmp_path: Path) -> None:
+    farm = decided(tmp_path, message(["BM_a", "BM_b", "BM_gone"], 0.5))
+    sentence, opposite, same = told(farm)
+    assert sentence == (
+        "Claims of the commit message: 0 of 3 benchmarks confirmed, 1 not reproduced, 1 opposite, "
+        "1 not measurable here"
+    )
+    assert opposite.startswith("`BM_a`: claimed −50.0 % CPU time, measured +50.0 % [")
+    assert opposite.endswith("]: opposite")
+    assert same.startswith("`BM_b`: claimed −50.0 % CPU time, measured ")
+
+
+@pytest.mark.parametrize("names", [[], KEPT, [f"BM_{number}" for number in range(100)]], ids=len)
+def test_no_claim_changes_a_vote_or_what_is_measured(tmp_path: Path, names: list[str]) -> None:
+    """Each benchmark has a claim of each of its times."""
+    plain, other = decided(tmp_path / "a", ""), decided(tmp_path / "b", message(names, 0.8))
+    ours, theirs = (each.service.store.memory for each in (plain, other))
+    assert len(theirs.claims.get(KEY, ())) == 2 * len(names)
+    assert told(plain) == []
+    assert [each.vote for each in ours.decisions] == [each.vote for each in theirs.decisions] == [-1]
+    specs = [[BuildSpec.from_mapping(each.spec) for each in memory.builds] for memory in (ours, theirs)]
+    assert specs[0] == specs[1]
+    assert (ours.sequences, ours.listings) == (theirs.sequences, theirs.listings)
+    pairs = [memory.pairs for memory in (ours, theirs)]
+    assert pairs[0] == pairs[1]
+    assert [each.header for each in ours.decisions] == [each.header for each in theirs.decisions]
+
+
+def test_a_result_of_equal_trees_answers_the_claims_of_the_new_message(tmp_path: Path) -> None:
+    farm = decided(tmp_path, "")
+    source = farm.service.source
+    source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
+    source.commits["patch2"] = replace(source.commits["patch2"], message=message(["BM_a"], 1.5))
+    farm.review(2)
+    farm.service.vote(2)
+    newest = farm.service.store.memory.decisions[-1].message
+    assert "Claims of the commit message: 1 of 1 benchmark confirmed" in newest
+    assert farm.service.store.memory.run_builds == [(1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize("fault", [ValueError("odd"), Transient("git"), RecursionError()])
+def test_a_message_that_cannot_be_read_ends_no_planning(
+    monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def fail(message: str) -> None:
+        raise fault
+
+    monkeypatch.setattr(step, "claims_to_keep", fail)
+    service = Service(source=slower(message(KEPT, 0.5)))
+    service.see(change_at(1))
+    with capture_logs() as logs:
+        service.plan()
+    assert service.runs() == [("patch1", RunState.RUNNING)]
+    assert [each["event"] for each in logs if each["log_level"] == "warning"] == ["claims.unreadable"]
+
+
+def test_claims_that_cannot_be_answered_end_no_vote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(step, "answers", fail)
+    farm = decided(tmp_path, message(KEPT, 0.5))
+    assert [each.vote for each in farm.service.store.memory.decisions] == [-1]
+    assert told(farm) == []
+
+
+def test_a_planning_that_dies_after_the_claims_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(source=slower(message(KEPT, 0.5)))
+    service.see(change_at(1))
+    keep = step.keep_claims
+
+    def die(*arguments: object) -> None:
+        keep(*arguments)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("service.steps.runs.plan_run.keep_claims", die)
+        with pytest.raises(KeyboardInterrupt):
+            service.plan()
+    assert service.runs() == [("patch1", RunState.PLANNING)]
+    service.plan()
+    assert service.runs() == [("patch1", RunState.RUNNING)]
+    assert len(service.store.memory.claims[KEY]) == 2 * len(KEPT)
+
+
+@pytest.mark.parametrize("kind", RunKind)
+def test_claims_of_checks_and_merged_commits_are_kept(kind: RunKind) -> None:
+    service = Service(source=slower(message(KEPT, 0.5)))
+    service.see(change_at(1))
+    run = replace(service.store.memory.runs[0], kind=kind)
+    step.keep_claims(service.store, service.source, run)
+    assert bool(service.store.memory.claims) is (kind in {RunKind.CHECK, RunKind.POST_SUBMIT})
+
+
+def test_only_the_message_of_a_check_has_claims() -> None:
+    service = Service(source=slower(""))
+    service.see(change_at(1))
+    run = service.store.memory.runs[0]
+    with service.store.transaction() as tx:
+        tx.claims.keep(*KEY, [Claim(3, "BM_a", "cpu_time", 1.0, 2.0, 2.0)])
+        kinds = [kind for kind in RunKind if step.answered_claims(tx.claims, replace(run, kind=kind))]
+    assert kinds == [RunKind.CHECK]
