@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from service.domain.claims.answers import Answer, Answered, Measured
+from service.domain.claims.answers import Answer, Answered, Measured, Obstacle
 from service.domain.claims.values import Claim
+from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.shown import ADDRESS
 from service.ports.verdict import MeasuredRatio
 
@@ -49,6 +50,15 @@ class AnsweredClaim(MeasuredRatio):
             job=row.job if row else "",
             measured_metric=row.metric if row else "",
         )
+
+    def answered(self) -> Answered:
+        """Return the answer for wording: its row has only its names, and no verdict."""
+        name, row = self.benchmark, None
+        if self.measured_metric:
+            row = Measured(self.job, "", name, self.measured_metric, Verdict.UNDECIDED)
+        claim = Claim(self.line, name, self.metric, self.before, self.after, self.claimed, self.unit)
+        obstacle = Obstacle(self.obstacle) if self.obstacle else None
+        return Answered(claim, self.answer, obstacle, row, self.ratio, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.review.change_search import EVERY_CHANGE
+from service.ports.claims import ClaimReading
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -219,6 +220,7 @@ class Reading(
     FamilyReading,
     BenchmarkReading,
     MachineReading,
+    ClaimReading,
     Protocol,
 ):
     """All read ports. Safe to call from several threads; raises NotFound and Transient."""

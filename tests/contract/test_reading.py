@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.logs.stored_log import LogPart, StoredLog
+from service.domain.claims.answers import Measured, answers
+from service.domain.claims.values import Claim
 from service.domain.project.policy import Policy
 from service.domain.runs.health import FailingStep, Step
 from service.domain.runs.states import BuildState, RunState
@@ -18,11 +20,13 @@ from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, 
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.imported import ImportedValue
+from service.ports.claims import AnsweredClaim
 from service.ports.runs.shown import RunWithBuilds
 from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.contract.reading.benchmarks import BenchmarkReadingContract
 from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
+from tests.contract.reading.claims import NOON, ClaimReadingContract
 from tests.contract.reading.families import FamilyReadingContract
 from tests.contract.reading.machines import MachineReadingContract
 from tests.contract.reading.seen_by import ReadingContract
@@ -111,6 +115,19 @@ class FakeSite:
     def explain(self, build: BuildName, packed: bytes) -> None:
         its = self.reading.build(build.job, build.number).build
         self.reading.explained[its.id] = packed
+
+    def claim(self, run: int, benchmark: str, minutes: int = 0) -> None:
+        its = self.reading.runs[run - 1]
+        rows = [
+            Measured("perf", *names, row.verdict, row.pairs, row.ratio, row.low, row.high)
+            for build in its.builds
+            for row in self.reading.rows[build.id]
+            for names in [(row.suite, row.benchmark, row.metric)]
+        ]
+        claim = Claim(3, benchmark, "items_per_second", 100.0, 90.0, 0.9)
+        self.reading.claimed[run] = [AnsweredClaim.of(each) for each in answers([claim], rows)]
+        decided = NOON + timedelta(minutes=minutes)
+        self.reading.runs[run - 1] = replace(its, run=replace(its.run, finished_at=decided))
 
     def spend(self, build: BuildName, seconds: float) -> None:
         its = self.reading.build(build.job, build.number).build
@@ -216,6 +233,7 @@ class TestFakeReading(
     FamilyReadingContract,
     BenchmarkReadingContract,
     MachineReadingContract,
+    ClaimReadingContract,
     ReadingContract,
 ):
     pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.adapters.postgres.claims.shown_claims import PostgresClaimReading
 from service.adapters.postgres.machines.shown_machines import PostgresMachineReading
 from service.adapters.postgres.review.shown_changes import PostgresChangeReading
 from service.adapters.postgres.runs.shown_benchmarks import PostgresBenchmarkReading
@@ -16,6 +17,7 @@ class PostgresReading(
     PostgresFamilyReading,
     PostgresBenchmarkReading,
     PostgresMachineReading,
+    PostgresClaimReading,
     Reading,
 ):
     """All read ports on one database."""

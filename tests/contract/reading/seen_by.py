@@ -13,6 +13,7 @@ from service.domain.values.errors import BenchgateError, NotFound, Transient
 from service.domain.values.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.values.search import parse_words
 from service.domain.verdict.explanation.explanation import Explanation, pack
+from service.ports.claims import ClaimReading
 from service.ports.reading import (
     BenchmarkReading,
     BuildReading,
@@ -103,6 +104,8 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
         lambda: reading.samples(secret.build.id, secret.build.created_at, secret.series)
     ),
     "explanations": lambda reading, secret: bool(reading.explanations(secret.build.id).items),
+    "claims": lambda reading, secret: is_there(lambda: reading.claims(secret.run)),
+    "recent_claims": lambda reading, _: bool(reading.recent_claims(LONG_AGO, 9)),
     "series": lambda reading, _: bool(reading.series(parse_words("BM_secret"), 9)),
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),
     "family": lambda reading, secret: is_there(lambda: reading.family(secret.series, 9, 9).members),
@@ -114,9 +117,13 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     "condition": lambda reading, _: names_a_step(reading),
     "voting_statuses": lambda reading, _: bool(reading.voting_statuses(9)),
 }
+PORTS: Final = (
+    *(ChangeReading, BuildReading, SeriesReading, FamilyReading, BenchmarkReading, MachineReading),
+    ClaimReading,
+)
 METHODS: Final = {
     name
-    for port in (ChangeReading, BuildReading, SeriesReading, FamilyReading, BenchmarkReading, MachineReading)
+    for port in PORTS
     for name in vars(port)
     if not name.startswith("_") and name not in {"stored_sizes", "activity"}  # sums, which name nothing
 }
@@ -139,6 +146,7 @@ def keep_secret(site: ReadingSite) -> Secret:
     run = site.add_run()
     name = site.add_build(run, benchmarks=["BM_secret"])
     site.explain(name, EXPLAINED)
+    site.claim(run, "BM_secret")
     site.add_build(run, result=None)
     site.add_build(site.add_run(kind=RunKind.POST_SUBMIT), benchmarks=["BM_secret"])
     site.add_machine("perf-01", holds=name)
@@ -182,6 +190,7 @@ class ReadingContract:
         site.add_change()
         name = site.add_build(run := site.add_run(), benchmarks=["BM_secret"])
         site.explain(name, EXPLAINED)
+        site.claim(run, "BM_secret")
         site.add_build(run, result=None)
         site.add_build(site.add_run(kind=RunKind.POST_SUBMIT), benchmarks=["BM_secret"])
         site.add_machine("perf-01", holds=name)

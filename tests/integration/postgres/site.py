@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from service.adapters.postgres.persisted import mappings_of_claims
 from service.adapters.postgres.reading import PostgresReading
+from service.domain.claims.values import Claim
 from service.domain.runs.states import RunState
 from service.domain.runs.vote import Result
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.inference.verdict import Verdict
+from tests.contract.reading.claims import NOON
 from tests.contract.reading.site import CHANGE, PARENT
 
 if TYPE_CHECKING:
@@ -125,6 +129,23 @@ class PostgresSite:
             packed=packed,
             job=build.job,
             number=build.number,
+        )
+
+    def claim(self, run: int, benchmark: str, minutes: int = 0) -> None:
+        claims = mappings_of_claims([Claim(3, benchmark, "items_per_second", 100.0, 90.0, 0.9)])
+        self.database.change(
+            """INSERT INTO revision_claims (instance, project, revision, claims)
+               SELECT instance, project, revision, cast(:claims AS jsonb) FROM run WHERE id = :run
+               ON CONFLICT DO NOTHING""",
+            run=run,
+            claims=json.dumps(claims),
+        )
+        self.database.change(
+            "UPDATE run SET finished_at = cast(:noon AS timestamptz) + make_interval(mins => :minutes)"
+            " WHERE id = :run",
+            run=run,
+            noon=NOON,
+            minutes=minutes,
         )
 
     def _compare(self, build: int, series: int, position: int, of: tuple[int, Verdict]) -> None:

@@ -26,6 +26,7 @@ from service.ports.verdict import UntouchedCommit
 from tests.contract.reading.benchmarks import BenchmarkReadingContract, measure_change
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
+from tests.contract.reading.claims import ClaimReadingContract
 from tests.contract.reading.families import FamilyReadingContract
 from tests.contract.reading.machines import MachineReadingContract
 from tests.contract.reading.seen_by import OTHER, Person, ReadingContract
@@ -59,6 +60,7 @@ class TestPostgresReading(
     FamilyReadingContract,
     BenchmarkReadingContract,
     MachineReadingContract,
+    ClaimReadingContract,
     ReadingContract,
 ):
     pass

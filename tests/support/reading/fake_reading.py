@@ -20,6 +20,7 @@ from service.domain.values.identity import ChangeAddress, RunKind
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.domain.wording.standing import waiting
+from service.ports.claims import ClaimedRun
 from service.ports.reading import Reading
 from service.ports.review.shown import Change, ChangeWithPatchSets, PatchSetDetail
 from service.ports.runs.shown import (
@@ -50,10 +51,11 @@ if TYPE_CHECKING:
     from service.domain.runs.activity import Activity
     from service.domain.runs.health import Condition
     from service.domain.runs.retention import StoredSize
+    from service.ports.claims import AnsweredClaim
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Cursor
-    from service.ports.runs.shown import Build
+    from service.ports.runs.shown import Build, Run
     from service.ports.verdict import SeriesVotingStatus
 
 T = TypeVar("T")
@@ -257,6 +259,18 @@ class FakeReading(FakeSeries, Reading):
         return ExplainedBuild.of(packed, stacks_of) if packed else ExplainedBuild()
 
     @override
+    def claims(self, run_id: int) -> Sequence[AnsweredClaim]:
+        return self.claimed.get(self.run(run_id).run.id, ())
+
+    @override
+    def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:
+        found: dict[str, ClaimedRun] = {}
+        for run in (self.addressed(each.run) for each in self.runs):
+            if self.claimed.get(run.id) and run.finished_at and run.finished_at >= since:
+                found[run.revision] = _claimed_run(run, run.finished_at, self.claimed[run.id])
+        return sorted(found.values(), key=lambda each: each.decided_at, reverse=True)[:limit]
+
+    @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
         rows = (row for row in self.rows.get(build_id, []) if row.series_id == series_id)
         row = self.only(rows, f"the build holds no samples of series {series_id}")
@@ -321,6 +335,24 @@ class FakeReading(FakeSeries, Reading):
             )
             for pool in sorted({*waiting, *seen})
         )
+
+
+def _claimed_run(run: Run, decided_at: datetime, claims: Sequence[AnsweredClaim]) -> ClaimedRun:
+    return ClaimedRun(
+        run_id=run.id,
+        instance=run.instance,
+        project=run.project,
+        branch=run.branch,
+        revision=run.revision,
+        subject=run.subject,
+        author=run.author,
+        decided_at=decided_at,
+        is_merged=run.kind is RunKind.POST_SUBMIT,
+        change=run.change,
+        change_address=run.change_address,
+        patch_set=run.patch_set,
+        claims=tuple(claims),
+    )
 
 
 # As the page of changes orders builds to name the cause of the worst.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.domain.building.logs.stored_log import StoredLog
     from service.domain.runs.health import Condition, FailingStep
     from service.domain.runs.retention import StoredSize
+    from service.ports.claims import AnsweredClaim
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Change, PatchSetDetail
@@ -41,6 +42,7 @@ class Rows:
     spent: dict[tuple[int, str], float] = field(default_factory=dict)  # seconds by build and suite
     more_pairs: dict[int, float] = field(default_factory=dict)  # that decide a series which is undecided
     explained: dict[int, bytes] = field(default_factory=dict)  # by build, packed
+    claimed: dict[int, Sequence[AnsweredClaim]] = field(default_factory=dict)  # by run
     trends: list[SeriesWithPoints] = field(default_factory=list)
     environments: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # those that differ, by id
     continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older

@@ -121,6 +121,16 @@ JOIN patch_set AS p ON p.id = r.patch_set_id
 JOIN change AS c ON c.id = p.change_id
 WHERE NOT c.is_public
 """)
+# The most recently updated changes whose commits have claims, as many as one question holds.
+OF_CLAIMS: Final = _with_branches("""
+SELECT c.id, c.instance, c.number FROM change AS c
+WHERE NOT c.is_public AND EXISTS (
+    SELECT FROM patch_set AS p JOIN revision_claims AS k
+    ON (k.instance, k.project, k.revision) = (c.instance, c.project, p.revision)
+    WHERE p.change_id = c.id
+)
+ORDER BY c.updated_at DESC, c.id DESC LIMIT 100
+""")
 # A renamed benchmark has a series for each of its names; together they are one trend.
 SAME_SERIES: Final = """(
     WITH RECURSIVE linked AS (

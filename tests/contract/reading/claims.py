@@ -1,0 +1,75 @@
+"""Contract of ``ClaimReading``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.claims.answers import Answer, Obstacle
+from service.domain.runs.states import RunState
+from service.domain.values.errors import NotFound
+from service.domain.values.identity import RunKind
+from tests.contract.reading.site import CHANGE
+
+if TYPE_CHECKING:
+    from tests.contract.reading.site import ReadingSite
+
+NOON: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)
+OTHER: Final = 8
+
+
+class ClaimReadingContract:
+    def test_claims_are_answered_by_the_builds_of_the_run(self, site: ReadingSite) -> None:
+        site.add_change()
+        answered, other = site.add_run(), site.add_run()
+        site.add_build(answered, benchmarks=["BM_a"])
+        site.add_build(other, benchmarks=["BM_b"])
+        for run in (answered, other):
+            site.claim(run, "BM_a")
+        [claim] = site.reading.claims(answered)
+        assert (claim.answer, claim.obstacle, claim.job) == (Answer.CONFIRMED, "", "perf")
+        assert (claim.benchmark, claim.metric, claim.claimed, claim.line) == (
+            "BM_a",
+            "items_per_second",
+            0.9,
+            3,
+        )
+        assert claim.ratio == pytest.approx(0.9)
+        [claim] = site.reading.claims(other)
+        assert (claim.answer, claim.obstacle) == (Answer.NOT_MEASURABLE, Obstacle.NO_BENCHMARK)
+
+    def test_a_run_without_claims_has_none_and_a_missing_run_is_not_found(self, site: ReadingSite) -> None:
+        site.add_change()
+        assert tuple(site.reading.claims(site.add_run())) == ()
+        with pytest.raises(NotFound):
+            site.reading.claims(4711)
+
+    def test_the_newest_decided_run_of_each_revision_is_listed(self, site: ReadingSite) -> None:
+        for number in (CHANGE, OTHER):
+            site.add_change(number)
+        check, merged = site.add_run(), site.add_run(kind=RunKind.POST_SUBMIT)
+        for run, minutes in ((check, 0), (merged, 9)):
+            site.add_build(run, benchmarks=["BM_a"])
+            site.claim(run, "BM_a", minutes)
+        site.add_run(state=RunState.RUNNING)
+        other, silent = site.add_run(change=OTHER), site.add_run(kind=RunKind.CALIBRATION)
+        site.claim(other, "BM_a", 5)
+        found = site.reading.recent_claims(NOON, 9)
+        assert [(each.run_id, each.change, each.is_merged) for each in found] == [
+            (merged, CHANGE, True),
+            (other, OTHER, False),
+        ]
+        assert [claim.answer for claim in found[0].claims] == [Answer.CONFIRMED]
+        assert [claim.obstacle for claim in found[1].claims] == [Obstacle.NO_BENCHMARK]
+        assert found[0].decided_at == NOON + timedelta(minutes=9)
+        assert silent not in [each.run_id for each in found]
+
+    def test_the_list_begins_at_a_moment_and_has_a_limit(self, site: ReadingSite) -> None:
+        for number in (CHANGE, OTHER):
+            site.add_change(number)
+            site.claim(site.add_run(change=number), "BM_a", number)
+        later = NOON + timedelta(minutes=OTHER)
+        assert [each.change for each in site.reading.recent_claims(later, 9)] == [OTHER]
+        assert [each.change for each in site.reading.recent_claims(NOON, 1)] == [OTHER]
