@@ -125,7 +125,7 @@ def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered
     """
     variants = _variants(claims)
     found = [_found(claim, rows) for claim in claims]
-    family = max(1, len({claim.benchmark for claim, row in zip(claims, found, strict=True) if row}))
+    family = len({row for row in found if isinstance(row, Measured)})
     return tuple(
         _answered(claim, row, family, is_variant=claim.benchmark in variants)
         for claim, row in zip(claims, found, strict=True)

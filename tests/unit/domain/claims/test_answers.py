@@ -146,6 +146,16 @@ def test_the_policy_of_the_row_says_how_small_no_change_is() -> None:
     ]
 
 
+def test_adverse_answers_share_their_error_among_the_rows_of_a_message() -> None:
+    measured = replace(row(math.exp(-0.16), math.exp(-0.14)), error=0.01)
+    more = [
+        (claim(0.8, name=f"BM/{number}"), replace(measured, benchmark=f"BM/{number}")) for number in range(99)
+    ]
+    claims, rows = zip(*more, strict=True)
+    for others, answer in (([], Answer.SMALLER), (rows, Answer.CONFIRMED)):
+        assert answers([claim(0.8), *claims], [measured, *others])[0].answer is answer
+
+
 def test_reasons_tell_of_other_work_and_equal_programs() -> None:
     other = Reason(ReasonKind.WORK_CHANGED, ("items_per_second", 2.0))
     assert row(1, 1).with_reasons([other]).per == "items_per_second"
