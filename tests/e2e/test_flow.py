@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -16,15 +16,25 @@ from tests.e2e.conftest import SECRET
 if TYPE_CHECKING:
     from tests.e2e.conftest import RunningSite
 
+CLAIM: Final = """Work less
+
+Before:
+BM_Work      100 ns      100 ns      7000000
+
+After:
+BM_Work       80 ns       80 ns      8750000
+"""
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def test_a_slower_patch_set_gets_minus_one_with_the_number(running: RunningSite) -> None:
-    running.feed(running.project.propose(1, {"time.txt": "150"}).event())
+    running.feed(running.project.propose(1, {"time.txt": "150"}, message=CLAIM).event())
     assert running.wait_for_vote(1) == -1
     message = running.messages(1)[0]
     assert "Verified-1" in message
     assert "1 of 1 result is slower; worst: BM_Work CPU time +50.0 %" in message
+    assert "Claims of the commit message: 0 of 1 benchmark confirmed, 1 opposite" in message
+    assert "`BM_Work`: claimed −20.0 % CPU time, measured +50.0 % [" in message
 
 
 def test_what_is_slower_is_explained_after_the_vote_and_its_host_is_free_then(running: RunningSite) -> None:

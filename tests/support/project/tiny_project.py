@@ -93,7 +93,7 @@ class TinyProject:
         }
         self.commit(files)
 
-    def commit(self, files: Mapping[str, str | None]) -> str:
+    def commit(self, files: Mapping[str, str | None], message: str = "a change") -> str:
         """Commit these contents (None: removed) on what is checked out; the commit id."""
         for name, text in files.items():
             if text is None:
@@ -101,16 +101,22 @@ class TinyProject:
             else:
                 (self.path / name).write_text(text, encoding="utf-8")
         self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", "a change")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
         return self.git("rev-parse", "HEAD")
 
     def propose(
-        self, number: int, files: Mapping[str, str | None], patch_set: int = 1, *, on: str = "main"
+        self,
+        number: int,
+        files: Mapping[str, str | None],
+        patch_set: int = 1,
+        *,
+        on: str = "main",
+        message: str = "a change",
     ) -> Proposal:
         """Push a patch set on top of the branch, or of another commit."""
         parent = self.git("rev-parse", on)
         self.git("checkout", "-q", "--detach", on)
-        return self._pushed(number, patch_set, self.commit(files), parent)
+        return self._pushed(number, patch_set, self.commit(files, message), parent)
 
     def propose_merge(self, number: int, files: Mapping[str, str | None], *parents: str) -> Proposal:
         """Push a merge of these parents; it has the branch's files, and these."""
