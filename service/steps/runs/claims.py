@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from service.ports.store import Store
 
 _LOG: Final = structlog.get_logger(__name__)
+# An author wrote the claims: optional text never ends a vote. A fault of the database ends the transaction.
+_UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 _WITH_CLAIMS: Final = frozenset({RunKind.CHECK, RunKind.POST_SUBMIT})
 
 
@@ -38,10 +40,12 @@ def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> None:
 
 def answered_claims(stored: Claims, run: RunRecord) -> tuple[str, ...]:
     """Return the lines of a check's message about the claims of its commit; empty without any."""
-    claims = stored.of(run.instance, run.project, run.revision) if run.kind is RunKind.CHECK else ()
-    rows = stored.measured(run.id, names_of(claims)) if claims else ()
+    if run.kind is not RunKind.CHECK:
+        return ()
     try:
+        claims = stored.of(run.instance, run.project, run.revision)
+        rows = stored.measured(run.id, names_of(claims)) if claims else ()
         return claims_told(answers(claims, rows))
-    except Exception as error:  # noqa: BLE001 - an author wrote them: optional text never ends a vote
+    except _UNREADABLE as error:
         _LOG.warning("claims.unreadable", revision=run.revision, error=repr(error))
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from service.domain.values.errors import Transient
 from service.domain.values.identity import RunKind
 from service.steps.runs import claims as step
 from tests.support.building.memory_source import CODE
+from tests.support.memory.claims import MemoryClaims
 from tests.support.review.changes import Service, change_at, project
 from tests.support.runs.finished import Farm
 
@@ -129,6 +131,20 @@ def test_claims_that_cannot_be_answered_end_no_vote(tmp_path: Path, monkeypatch:
     farm = decided(tmp_path, message(KEPT, 0.5))
     assert [each.vote for each in farm.service.store.memory.decisions] == [-1]
     assert told(farm) == []
+
+
+@pytest.mark.parametrize("fault", [ValueError("a verdict of a later version"), Transient("database")])
+def test_only_a_fault_of_the_database_postpones_a_vote(fault: Exception) -> None:
+    class Broken(MemoryClaims):
+        def of(self, instance: str, project: str, revision: str) -> Sequence[Claim]:
+            raise fault
+
+    service = Service(source=slower(""))
+    service.see(change_at(1))
+    memory = service.store.memory
+    ends = pytest.raises(Transient) if isinstance(fault, Transient) else nullcontext()
+    with ends:
+        assert step.answered_claims(Broken(memory), memory.runs[0]) == ()
 
 
 def test_a_planning_that_dies_after_the_claims_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
