@@ -13,6 +13,7 @@ from dashboards.addresses import ChosenRows, JobName, Number, Search  # noqa: TC
 from dashboards.assets import create_assets
 from dashboards.building.log_text import tail_of
 from dashboards.building.routes import add_logs
+from dashboards.claims.pages import add_claims
 from dashboards.machines.summary import machines_sentence
 from dashboards.measuring.benchmarks import add_benchmarks
 from dashboards.measuring.test_table import add_tests, lay_out, tests_of
@@ -84,6 +85,7 @@ def create_pages(
     add_trends(router, reading_of, pages)
     add_benchmarks(router, reading_of, pages)
     add_exports(router, reading_of)
+    add_claims(router, reading_of, pages)
 
     @router.get("/machines")
     def machines(request: Request) -> HTMLResponse:
@@ -173,6 +175,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
             patch_sets=detail.patch_sets,
             side_by_side=_side_by_side(reading, address, chosen.q) if len(detail.patch_sets) > 1 else None,
             run=run,
+            claims=reading.claims(run.id) if run else (),
             sentence=verdict_sentence(run, detail.builds, decision),
             newest=newest,
             known=known,  # the job whose form is open, to make its failure known
@@ -192,6 +195,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
             "run.html",
             instance=detail.run.instance,
             run=detail.run,
+            claims=reading.claims(run_id),
             standing=Standing.of(
                 detail.run.kind, detail.run.state, decision.vote if decision else None, detail.builds
             ),

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
 from dashboards.assets import asset_path
+from dashboards.claims.pages import CLAIM_FILTERS, LOOKS
 from dashboards.machines.environment import build_facts, machine_facts, stages
 from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
@@ -37,7 +38,6 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.clauses import MAX_CLAUSE
 from service.domain.wording.explanations import why
 from service.domain.wording.next_steps import MORE_PAIRS
-from service.domain.wording.reasons import sentence
 from service.domain.wording.standing import expected, ordinal, refuses
 
 if TYPE_CHECKING:
@@ -248,11 +248,12 @@ def _environment() -> Environment:
         DEFAULT_DAYS=DEFAULT_DAYS,
     )
     environment.globals.update(
-        COMMITS=COMMITS, MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS
+        ANSWERS=LOOKS, COMMITS=COMMITS, MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS
     )
     environment.globals.update(tone=formatting.tone, version=version("benchgate"), instruction=instruction)
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
+        CLAIM_FILTERS,
         quantity=formatting.quantity,
         machine_facts=machine_facts,
         build_facts=build_facts,
@@ -279,7 +280,6 @@ def _environment() -> Environment:
         search_for=search_for,
         word=word_of,
         override_text=override_text,
-        sentence=sentence,
         delivery=delivery,
         segment=lambda text: quote(str(text), safe=""),
     )

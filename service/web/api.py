@@ -124,6 +124,11 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
         """A run with its builds and the decisions it led to."""
         return reading_of(request).run(run_id)
 
+    @router.get("/runs/{run_id}/claims", operation_id="listClaims", tags=["builds"])
+    def list_claims(request: Request, run_id: Id) -> schemas.Claims:
+        """Claims of the commit message in its order, each with the measured ratio that answers it."""
+        return schemas.Claims(items=tuple(reading_of(request).claims(run_id)))
+
     @router.get("/builds/{job}/{number}", operation_id="getBuild", tags=["builds"])
     def get_build(request: Request, job: JobName, number: Number) -> schemas.BuildWithEnvironment:
         """A build with its environment, comparisons and the commits of other repositories."""

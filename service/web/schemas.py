@@ -16,6 +16,7 @@ from service.domain.verdict.inference.estimate import ratio_of
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import level_line
 from service.domain.wording.reasons import sentence
+from service.ports.claims import AnsweredClaim
 from service.ports.commits import BranchName, MergedCommit
 from service.ports.failures.reading import KnownRow
 from service.ports.machines import Machine
@@ -84,6 +85,13 @@ class KnownFailures:
 
     items: tuple[KnownRow, ...]
     next: str | None = field(metadata=_NEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of a commit message; empty while a run is planned."""
+
+    items: tuple[AnsweredClaim, ...]
 
 
 @dataclass(frozen=True, slots=True)

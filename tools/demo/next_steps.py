@@ -40,6 +40,9 @@ def closing_lines(
     if slower:
         why = f"see why {slower.name} is slower, on the page of its job, a minute or two after the −1"
         steps += [f"- {why}: {base_url}/changes/{slower.change}/{slower.patch_set}"]
+    if has_benchmarks:
+        held = "see which figures in the commit messages held; that of flush_vbucket exaggerates one"
+        steps += [f"- {held}: {base_url}/claims"]
     trends = f"{base_url}/trends"
     if has_history:
         since = "see what became slower on the branch, since when, and by whose change"

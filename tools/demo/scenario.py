@@ -90,6 +90,7 @@ SCENARIOS: Final = {
         Upload(61, _TASKABLE, "NullTaskable", "executor", ROBIN, +1),
         Upload(62, _TASKABLE, "MockTaskable", "executor_back", KIM, -1, on=61),
     ),
+    # Of the claimed bytes of 10,000 replaced items, 144 instead of 48 are saved: three times the truth.
     "flush_vbucket": (
         Upload(63, _CALLBACK, "PerTransactionCallback", "flush_vbucket", KIM, +1, is_merged=True),
         Upload(64, _CALLBACK, "PerItemCallback", "flush_vbucket_back", ROBIN, -1, on=63),

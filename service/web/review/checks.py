@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
 import httpx
@@ -63,7 +64,7 @@ def create_gerrit_checks(reading_of: ReadingOf, links: Links, origins: Mapping[s
             raise NotFound(f"change {change}, patch set {patchset} is a different one on this service")
         newest_first = [run.id for run in detail.runs if run.kind is RunKind.CHECK][:_MOST_RUNS]
         runs = [reading.run(run_id) for run_id in reversed(newest_first)]
-        return FetchResponse(runs=check_runs(runs, read_rows, links))
+        return FetchResponse(runs=check_runs(runs, read_rows, cache(reading.claims), links))
 
     return router
 

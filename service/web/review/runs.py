@@ -13,6 +13,7 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.values.text import plain, shortened
 from service.domain.verdict.inference.verdict import Verdict
+from service.domain.wording.claims import claims_sentence
 from service.domain.wording.standing import expected
 from service.web.review.schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.review.links import Links
+    from service.ports.claims import AnsweredClaim
     from service.ports.runs.shown import Build, BuildOfRun, Run, RunWithBuilds
     from service.ports.verdict import Comparison
 
     ReadRows = Callable[[Build], Sequence[Comparison]]
+    ReadClaims = Callable[[int], Sequence[AnsweredClaim]]
 
 _MAX_CAUSE: Final = 1000  # as long as messages have them
 _MOST_CAUSES: Final = 50
@@ -57,12 +60,15 @@ _CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
 )
 
 
-def check_runs(runs: Sequence[RunWithBuilds], read_rows: ReadRows, links: Links) -> tuple[CheckRun, ...]:
+def check_runs(
+    runs: Sequence[RunWithBuilds], read_rows: ReadRows, read_claims: ReadClaims, links: Links
+) -> tuple[CheckRun, ...]:
     """Return a check run for every build of a patch set's runs, by job, oldest attempts first.
 
     Args:
         runs: of the patch set, oldest first.
         read_rows: returns the comparisons of a finished build.
+        read_claims: returns the answered claims of a run, by its id.
         links: addresses of Benchgate's pages.
     """
     attempts: dict[str, dict[int, tuple[BuildOfRun, RunWithBuilds]]] = {}
@@ -71,7 +77,7 @@ def check_runs(runs: Sequence[RunWithBuilds], read_rows: ReadRows, links: Links)
             # A reused build keeps its place among the attempts, and is shown as part of its newest run.
             attempts.setdefault(build.job, {})[build.id] = (build, run)
     return tuple(
-        _check_run(build, number, run, _findings(build, read_rows), links)
+        _check_run(build, number, run, _findings(build, run, read_rows, read_claims), links)
         for builds in attempts.values()
         for number, (build, run) in enumerate(builds.values(), start=1)
     )
@@ -79,18 +85,27 @@ def check_runs(runs: Sequence[RunWithBuilds], read_rows: ReadRows, links: Links)
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """The override that waives a build, and its largest changes for the worse and the better."""
+    """The override that waives a build, its largest changes for the worse and the better, and a sentence.
+
+    The sentence counts how the claims of the commit message held, if the build answers any.
+    """
 
     override: str
+    claims: str
     worst: Comparison | None
     best: Comparison | None
 
 
-def _findings(build: BuildOfRun, read_rows: ReadRows) -> _Findings:
+def _findings(
+    build: BuildOfRun, run: RunWithBuilds, read_rows: ReadRows, read_claims: ReadClaims
+) -> _Findings:
     is_measured = JobKind(build.kind).may_compare and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
+    claims = read_claims(run.run.id) if rows else ()
+    has_answers = any(each.job == build.job for each in claims)
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),
+        claims=f"{claims_sentence([each.answered() for each in claims])}." if has_answers else "",
         worst=_most(rows, Verdict.SLOWER, _worsening),
         best=_most(rows, Verdict.FASTER, lambda row: 1 / _worsening(row)),
     )
@@ -137,7 +152,7 @@ def _results(build: Build, findings: _Findings, links: tuple[Link, ...]) -> tupl
         return ()
     causes = _causes(build)
     summary = plain(causes[0] if causes else outcome, MAX_SUMMARY)
-    message = "\n\n".join(filter(None, (findings.override, *causes)))
+    message = "\n\n".join(filter(None, (findings.override, *causes, findings.claims)))
     return (
         CheckResult(
             external_id=str(BuildName(build.job, build.number)),

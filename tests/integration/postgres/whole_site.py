@@ -46,6 +46,7 @@ def fill(database: Database) -> WholeSite:
     pages, trunk, failures = PostgresSite(database), RegressionSite(database), KnownSite(database)
     pages.add_change(patch_sets=2)
     pages.explain(measure(pages, 1, "BM_a", "BM_b"), pack([EXPLAINED]))
+    pages.claim(1, "BM_a")
     pages.add_build(pages.add_run(2, state=RunState.RUNNING), result=None)
     pages.add_machine("perf-01")
     pages.add_session("perf-01", "BM_a")

@@ -345,6 +345,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/changes/{change}/patch-sets": "listMeasuredPatchSets",
         "/api/v1/changes/{change}/patch-sets/{patch_set}": "getPatchSet",
         "/api/v1/runs/{run_id}": "getRun",
+        "/api/v1/runs/{run_id}/claims": "listClaims",
         "/api/v1/builds/{job}/{number}": "getBuild",
         "/api/v1/builds/{job}/{number}/samples": "getSamples",
         "/api/v1/builds/{job}/{number}/explanations": "getExplanations",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,11 @@ import pytest
 import structlog
 
 from service.adapters.review.gerrit.events import parse_event
+from service.domain.claims.find import find_claims
 from service.domain.failures.naming import names_cause
 from service.domain.failures.output.patterns import failures_in
 from service.domain.failures.signature import signature_of
+from service.domain.project.benchmark import BenchmarkConfiguration
 from service.domain.project.project_file import Commands, parse_project_file, plan_builds
 from tools.demo.__main__ import reopening
 from tools.demo.events import change_merged, patchset_created
@@ -159,3 +162,32 @@ def test_a_file_that_selects_twice_is_refused(tmp_path: Path) -> None:
     file.write_text("using SelectedThing = This;\nusing SelectedOther = That;\n", encoding="utf-8")
     with pytest.raises(ValueError, match="found 2"):
         select(file, "Neither")
+
+
+CLAIMING = [SCENARIOS["executor"][0], SCENARIOS["flush_vbucket"][0], *SCENARIOS["hash_table"][:2]]
+
+
+@pytest.mark.parametrize("upload", CLAIMING, ids=_name)
+def test_claims_are_of_registered_benchmarks_and_the_job_measures_some(upload: Upload) -> None:
+    sources = "".join(each.read_text(encoding="utf-8") for each in NATIVE.glob("*/*.cpp"))
+    found = find_claims(upload.text)
+    assert found.refused == ()
+    assert all(f'"{"/".join(claim.benchmark.split("/")[:2])}"' in sources for claim in found.claims)
+
+    jobs = parse_project_file((NATIVE / "benchgate.yaml").read_text(encoding="utf-8"))
+    [job] = [each.job for each in plan_builds(jobs, [upload.file]) if each.is_needed]
+    assert isinstance(job.configuration, BenchmarkConfiguration)
+    [suite] = job.configuration.suites
+    assert any(
+        claim.metric in suite.metrics and re.search(suite.filter, claim.benchmark) for claim in found.claims
+    )
+
+
+def test_one_claim_is_exaggerated() -> None:
+    claims = find_claims(SCENARIOS["flush_vbucket"][0].text).claims
+    saved = [
+        round(each.before - each.after)
+        for each in claims
+        if each.metric == "PeakBytesPerItem" and "/10000/" in each.benchmark
+    ]
+    assert saved == [48, 3 * 48]

@@ -94,6 +94,7 @@ def test_the_answer_comes_first_then_the_next_change_and_the_pages_of_the_histor
     assert lines[0] == "- answer"
     assert links(lines[1:]) == [
         f"{BASE}/",
+        f"{BASE}/claims",
         f"{BASE}/regressions",
         f"{BASE}/trends?q=TaskStatsBench%2FLogQTime",
     ]
@@ -101,18 +102,18 @@ def test_the_answer_comes_first_then_the_next_change_and_the_pages_of_the_histor
 
 def test_without_a_history_the_trends_have_what_was_measured_and_no_regressions_are_promised() -> None:
     _, lines = ending(FAILING, "- answer", has_benchmarks=True)
-    assert links(lines[1:]) == [f"{BASE}/", f"{BASE}/trends"]
+    assert links(lines[1:]) == [f"{BASE}/", f"{BASE}/claims", f"{BASE}/trends"]
 
 
 def test_a_slower_change_leads_to_what_made_it_slower() -> None:
     _, lines = ending(slower=SLOWER, has_benchmarks=True)
-    assert links(lines) == [f"{BASE}/changes/62/1", f"{BASE}/trends"]
+    assert links(lines) == [f"{BASE}/changes/62/1", f"{BASE}/claims", f"{BASE}/trends"]
 
 
 def test_without_a_minus_one_there_are_pages_to_look_at() -> None:
     heading, lines = ending(has_benchmarks=True)
     assert heading.endswith("What you can do now:")
-    assert links(lines) == [f"{BASE}/trends"]
+    assert links(lines) == [f"{BASE}/claims", f"{BASE}/trends"]
 
 
 def test_without_anything_to_do_there_is_no_heading_for_it() -> None:

@@ -17,6 +17,7 @@ from service.domain.verdict.inference.verdict import Verdict
 from service.ports.verdict import SeriesWithPoints
 from service.web.access.route_rights import RIGHTS
 from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.claimed import CONFIRMED
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import (
     NOW,
@@ -108,6 +109,7 @@ def stored() -> FakeReading:
     reading.failing.append(FailingStep(Step.PLAN, "7", 3, f"no route to {HIDDEN}", NOW))
     explained = Explanation("executor", f"BM_{HIDDEN}", stacks=(Stack((HIDDEN,), 1.0, 1.1),))
     reading.explained[build.id] = pack([explained])
+    reading.claimed[70] = [replace(CONFIRMED, benchmark=f"BM_{HIDDEN}")]
     reading.about = {each: {"tests": "tests"} for each in (1, 2)}
     reading.hidden |= {ChangeKey("gerrit", 7), ChangeKey("gerrit", 9)}
     return reading

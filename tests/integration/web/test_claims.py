@@ -1,0 +1,169 @@
+"""Claims of commit messages: on pages, in the API and in the Checks tab."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from markupsafe import escape
+
+from dashboards.claims.pages import LOOKS
+from service.domain.claims.answers import Answer
+from service.domain.claims.find import find_claims
+from service.domain.runs.states import RunState
+from service.domain.values.identity import ChangeKey, RunKind
+from service.ports.claims import AnsweredClaim
+from tests.support.reading.add_patch_set import add_patch_set
+from tests.support.reading.claimed import CLAIMS, CONFIRMED, NO_BENCHMARK, SENTENCE, SMALLER
+from tests.support.reading.fake_reading import FakeReading
+from tests.support.reading.sample_project import REGRESSION, sample_project
+from tests.support.reading.views import NOW, change_view
+from tests.support.web import GERRIT, build_app, build_pages, call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi import FastAPI
+
+RUN, UNCLAIMED = 41, 40
+HOSTILE = "BM_<img src=x onerror=alert(1)>\u202e/" + "x" * 300
+TITLE = '<h2 id="claims">Claims</h2>'
+
+
+def site(claims: Sequence[AnsweredClaim] = CLAIMS) -> FastAPI:
+    reading = sample_project()
+    reading.claimed[RUN] = claims
+    return build_app(reading)
+
+
+def page_of(app: FastAPI, path: str = f"/runs/{RUN}") -> str:
+    answer = call(app, "GET", path)
+    assert answer.status_code == 200
+    return answer.text
+
+
+@pytest.mark.parametrize("path", [f"/runs/{RUN}", f"/changes/{REGRESSION}", f"/changes/{REGRESSION}/2"])
+def test_pages_of_a_run_show_each_claim_beside_what_was_measured(path: str) -> None:
+    page = page_of(site(), path)
+    section = page[page.index(TITLE) : page.index("What the answers mean")]
+    assert f"<p>{SENTENCE}.</p>" in section
+    assert '<span aria-hidden="true">✓</span> confirmed</span>' in section
+    for text in ("−37.5 %</strong><small>5,459 → 3,410 ns<", "−38.8 %</strong><small>[−39.9, −37.6]<"):
+        assert text in section
+    assert "+20.0 %</strong><small>164 → 197 k/s<" in section
+    assert "+4.1 %</strong><small>[+3.2, +5.0] CPU time<" in section
+    assert "the program is identical on both sides" in section
+    folded = section[section.index("<summary>2 values not measurable here</summary>") :]
+    assert f"not measurable here</span><small>{escape(NO_BENCHMARK.obstacle)}<" in folded
+    assert (folded.count("<tr>"), section.count("<tr>"), 'line">24<' in folded) == (3, 3 + 4, True)
+
+
+def test_a_run_without_claims_has_no_section() -> None:
+    app = site()
+    for path in (f"/runs/{UNCLAIMED}", f"/changes/{REGRESSION}/1"):
+        assert TITLE not in page_of(app, path)
+
+
+def test_answers_of_an_unfinished_run_are_those_so_far() -> None:
+    reading = sample_project()
+    running = next(each.run for each in reading.runs if each.run.state is RunState.RUNNING)
+    reading.claimed[running.id] = [CONFIRMED]
+    page = page_of(build_pages(reading), f"/runs/{running.id}")
+    assert "Claims of the commit message: 1 of 1 benchmark confirmed so far." in page
+
+
+def test_hostile_names_stay_text() -> None:
+    many = [
+        replace(CONFIRMED, benchmark=f"{HOSTILE}{nth}", metric=HOSTILE, unit=HOSTILE, line=nth)
+        for nth in range(200)
+    ]
+    page = page_of(site(many))
+    assert "<img" not in page.replace('<img src="/static/', "")
+    assert "\u202e" not in page
+    assert f"/<wbr>{'x' * 31}…{'x' * 29}199</bdi>" in page
+
+
+def test_the_api_has_every_field_of_the_claims_of_a_run() -> None:
+    found = call(site(), "GET", f"/api/v1/runs/{RUN}/claims").json()["items"]
+    assert [each["line"] for each in found] == [each.line for each in CLAIMS]
+    assert found[1].keys() == {each.name for each in fields(AnsweredClaim)}
+    assert (found[1]["answer"], found[1]["ratio"], found[3]["ratio"]) == ("confirmed", 0.612, None)
+
+
+def test_the_api_tells_a_run_without_claims_from_none() -> None:
+    assert call(site(), "GET", f"/api/v1/runs/{UNCLAIMED}/claims").json() == {"items": []}
+    assert call(site(), "GET", "/api/v1/runs/999999/claims").status_code == 404
+
+
+def test_the_checks_tab_counts_the_claims_that_a_build_answers() -> None:
+    def message(claims: Sequence[AnsweredClaim]) -> str:
+        runs = call(
+            site(claims), "GET", "/api/v1/gerrit/checks", params={"change": REGRESSION, "patchset": 2}
+        ).json()["runs"]
+        found = {each["checkName"]: each["results"][0]["message"] for each in runs if each.get("results")}
+        return str(found["kv-engine-cv-perf"])
+
+    assert message(CLAIMS).endswith(f"\n\n{SENTENCE}.")
+    assert "Claims" not in message([replace(CONFIRMED, job="another-job")])
+    assert "Claims" not in message(())
+
+
+def claimed_commits() -> FakeReading:
+    """Two projects with a claim each, a merged commit and an old change."""
+    reading = FakeReading()
+    for number, project, subject in (
+        (1, "kv_engine", "Pool <b>buffers</b>"),
+        (2, "couchstore", "Flush once"),
+        (3, "kv_engine", "Newer"),
+        (4, "kv_engine", "Long ago"),
+    ):
+        change = change_view(number, subject, run_id=number, run_state=RunState.FINISHED, project=project)
+        add_patch_set(reading, change, [])
+        reading.claimed[number] = CLAIMS if number == 1 else [SMALLER]
+    for nth, finished, kind in (
+        (0, NOW - timedelta(days=3), RunKind.POST_SUBMIT),
+        (3, NOW - timedelta(days=91), RunKind.CHECK),
+    ):
+        each = reading.runs[nth]
+        reading.runs[nth] = replace(each, run=replace(each.run, finished_at=finished, kind=kind))
+    return reading
+
+
+def test_the_page_of_claims_lists_commits_by_project_the_newest_first() -> None:
+    page = page_of(build_pages(claimed_commits(), review_urls={"gerrit": GERRIT}), "/claims")
+    places = [page.index(f">{each}<") for each in ("couchstore", "Flush once", "kv_engine", "Newer")]
+    places.append(page.index("Pool &lt;b&gt;buffers"))
+    assert places == sorted(places)
+    assert "Long ago" not in page
+    assert "3 commits of the last 90 days" in page
+    assert '<a href="/runs/1#claims">' in page
+    assert (page.count("· merged<"), page.count("· in review<")) == (1, 2)
+    assert '<span aria-hidden="true">&lt;</span> 1 smaller than claimed</span>' in page
+    assert f'<a href="{GERRIT}/c/kv_engine/+/1/1" rel="noopener noreferrer">1</a>' in page
+
+
+def test_claims_of_a_hidden_change_are_not_listed() -> None:
+    reading = claimed_commits()
+    reading.hidden.add(ChangeKey("gerrit", 3))
+    assert "Newer" not in page_of(build_pages(reading.seen_by(None)), "/claims")
+
+
+def test_without_claims_the_page_says_what_one_is_with_an_example_that_is_read() -> None:
+    page = page_of(build_pages(FakeReading()), "/claims")
+    example = page[page.index("<pre>") + len("<pre>") : page.index("</pre>")]
+    claims = find_claims(f"parse: Skip spaces at once\n\n{example}\n").claims
+    assert {each.benchmark for each in claims} == {"BM_Parse/64"}
+    assert "22.6 %" in page
+
+
+def test_each_answer_has_a_sign_of_its_own_and_a_meaning() -> None:
+    assert LOOKS.keys() == set(Answer)
+    assert len({each.sign for each in LOOKS.values()}) == len(LOOKS)
+    page = page_of(build_pages(FakeReading()), "/claims")
+    documented = (Path(__file__).parents[3] / "docs/user/claims.md").read_text(encoding="utf-8")
+    for answer, look in LOOKS.items():
+        assert f"{answer}</span></dt><dd>{look.meaning}<" in page.replace("\n", "")
+        assert f"| {answer} | {look.meaning} |" in documented

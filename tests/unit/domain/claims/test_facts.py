@@ -1,0 +1,31 @@
+"""The answer that counts for a benchmark, also after the way through the reading port."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from service.domain.claims.answers import Answer
+from service.domain.claims.facts import answers_by_benchmark
+from service.domain.wording.claims import claims_sentence
+from service.ports.claims import AnsweredClaim
+from tests.support.reading.claimed import CLAIMS, CONFIRMED, NO_BENCHMARK, SAME_PROGRAM, SENTENCE, SMALLER
+
+
+def counts(*claims: AnsweredClaim) -> dict[Answer, int]:
+    return dict(answers_by_benchmark(each.answered() for each in claims))
+
+
+def test_each_benchmark_counts_once_by_the_metric_that_was_compared() -> None:
+    assert claims_sentence([each.answered() for each in CLAIMS]) == SENTENCE
+    by_real_time = replace(CONFIRMED, metric="items_per_second", answer=Answer.SMALLER)
+    assert counts(by_real_time, CONFIRMED) == {Answer.CONFIRMED: 1}
+
+
+def test_a_benchmark_with_an_adverse_answer_is_not_confirmed() -> None:
+    counter = replace(CONFIRMED, metric="bytes", measured_metric="bytes", answer=Answer.NOT_REPRODUCED)
+    assert counts(CONFIRMED, counter) == counts(counter, CONFIRMED) == {Answer.NOT_REPRODUCED: 1}
+
+
+def test_a_claim_survives_the_way_to_wording() -> None:
+    for each in (CONFIRMED, SMALLER, SAME_PROGRAM, NO_BENCHMARK):
+        assert AnsweredClaim.of(each.answered()) == each
