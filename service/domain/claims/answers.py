@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.measuring.launch_order import threads_of
-from service.domain.measuring.metric import RATES
+from service.domain.measuring.metric import RATES, own_clock
 from service.domain.project.policy import Policy
 from service.domain.verdict.inference.estimate import reach_of_error
 from service.domain.verdict.inference.reasons import ReasonKind
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from service.domain.claims.values import Claim
+    from service.domain.project.job import Job
     from service.domain.verdict.inference.reasons import Reason
 
 WRONG: Final = 0.05  # most probability that a message with only true claims gets an adverse answer
@@ -59,15 +60,18 @@ class Obstacle(StrEnum):
     NOT_IN_PATCH = "the patch set does not have it"
     FAILS = "it fails"
     NO_PAIRS = "it has too few pairs"
+    FEW_CPUS = "the machine has fewer CPUs than the benchmark has threads"
+    FEW_DIGITS = "the printed digits allow too many changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A compared row; ``ratio`` and its interval are patch ÷ base.
 
-    ``same_within`` is that of its job's policy: a smaller change counts as none. ``per`` is the rate by which
-    a time is divided because an iteration does other work; else empty. ``error`` is the standard error of the
-    ratio's logarithm; None for a counter that repeats exactly.
+    ``same_within`` is that of its job's policy: a smaller change counts as none. ``names_metrics``: its suite
+    names the metrics to compare, and all else is not looked at. ``cpus`` are the machine's; 0: unknown.
+    ``per`` is the rate by which a time is divided because an iteration does other work; else empty. ``error``
+    is the standard error of the ratio's logarithm; None for a counter that repeats exactly.
     """
 
     job: str
@@ -83,6 +87,16 @@ class Measured:
     per: str = ""
     is_same_program: bool = False
     same_within: float = Policy().same_within
+    names_metrics: bool = False
+    cpus: int = 0
+
+    @staticmethod
+    def facts_of(job: Job | None, suite: str) -> dict[str, Any]:
+        """Return the fields that a job decides; the defaults without one."""
+        if job is None:
+            return {"same_within": Policy().same_within, "names_metrics": False}
+        named = {each.name for each in job.benchmark.suites if each.metrics}
+        return {"same_within": job.policy.same_within, "names_metrics": suite in named}
 
     def with_reasons(self, reasons: Iterable[Reason]) -> Measured:
         """Return the row with what its reasons say of the work and of the programs."""
@@ -133,11 +147,11 @@ def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered
 
 
 def _variants(claims: Iterable[Claim]) -> frozenset[str]:
-    """Return the benchmarks that several tables have new values of."""
-    tables: dict[str, set[int | None]] = {}
+    """Return the benchmarks of which several lines have new values of one metric."""
+    lines: dict[tuple[str, str], set[int]] = {}
     for each in claims:
-        tables.setdefault(each.benchmark, set()).add(each.table)
-    return frozenset(name for name, of in tables.items() if len(of) > 1)
+        lines.setdefault((each.benchmark, each.metric), set()).add(each.line)
+    return frozenset(name for (name, _), of in lines.items() if len(of) > 1)
 
 
 def _names(claim: Claim) -> tuple[str, ...]:
@@ -156,25 +170,23 @@ def _found(claim: Claim, rows: Sequence[Measured]) -> Obstacle | Measured:
     if len({row.suite for row in own}) > 1:
         return Obstacle.SEVERAL_SUITES
     by_metric = {row.metric: row for row in own}
-    for metric in _alike(claim, by_metric):
-        if (row := by_metric.get(metric)) is not None:
-            is_same = not row.per or claim.metric == row.per
-            return row if is_same else Obstacle.OTHER_WORK
-    return Obstacle.NO_METRIC
+    if (row := by_metric.get(claim.metric) or by_metric.get(_alike(claim, own))) is None:
+        return Obstacle.NO_METRIC
+    return row if row.per in {"", claim.metric} else Obstacle.OTHER_WORK
 
 
-def _alike(claim: Claim, known: Iterable[str]) -> Sequence[str]:
-    """Return the metrics that answer a claim, the best first.
+def _alike(claim: Claim, rows: Sequence[Measured]) -> str:
+    """Return the metric that answers a claim if the job does not compare the claimed one; may be empty.
 
-    A rate is the reciprocal of the benchmark's own clock. Real time is CPU time if the job does not compare
-    it: then one thread runs, and hardly waits.
+    Items per second are the reciprocal of the benchmark's own clock while an iteration does the same work.
+    Real time is CPU time if it is not compared, too: then one thread runs, and hardly waits. Neither is
+    looked at if the suite names its metrics.
     """
-    if claim.metric in RATES:
-        clock = "real_time" if "cpu_time" not in known else "cpu_time"
-        return (claim.metric, clock)
-    if claim.metric == "real_time" and threads_of(claim.benchmark) == 1:
-        return ("real_time", "cpu_time")
-    return (claim.metric,)
+    if any(row.names_metrics for row in rows):
+        return ""
+    if claim.metric == RATES[0]:
+        return own_clock(rows[0].benchmark)
+    return "cpu_time" if claim.metric == "real_time" and threads_of(claim.benchmark) == 1 else ""
 
 
 _OBSTACLES: Final = {
@@ -189,14 +201,18 @@ def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant
     if isinstance(row, Obstacle):
         return Answered(claim, Answer.NOT_MEASURABLE, row)
     obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _OBSTACLES.get(row.verdict)
+    if obstacle is None and 0 < row.cpus < threads_of(row.benchmark):
+        obstacle = Obstacle.FEW_CPUS
     claimed = _log(claim.ratio)
     if claimed is None:
         obstacle = Obstacle.NO_RATIO
     if obstacle is not None or claimed is None:
         return Answered(claim, Answer.NOT_MEASURABLE, obstacle, row)
     rounding = _rounding(claim)
+    if rounding > max(abs(claimed) / 2, math.log1p(row.same_within)):
+        return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.FEW_DIGITS, row)
     if row.is_same_program:
-        is_none = _is_none(claimed, rounding)
+        is_none = abs(claimed) <= _UNCHANGED
         return Answered(claim, Answer.CONFIRMED if is_none else Answer.NOT_REPRODUCED, row=row)
     logs = [_log(each) for each in (row.ratio, row.low, row.high)]
     known = [each for each in logs if each is not None]
@@ -230,11 +246,6 @@ def _half_a_digit(value: float) -> float:
     return -math.log1p(-half / value) if half < value else math.inf
 
 
-def _is_none(claimed: float, rounding: float) -> bool:
-    """Return whether a claimed log ratio says that nothing changed."""
-    return abs(claimed) <= max(_UNCHANGED, rounding)
-
-
 def _reach(row: Measured, family: int) -> float:
     """Return the half-width of an interval that misses with the row's share of :data:`WRONG`."""
     return reach_of_error(row.error, row.pairs, WRONG / 2 / family) if row.error else 0.0
@@ -248,8 +259,8 @@ def _answer(
     same_within: float,
 ) -> Answer:
     """Compare logarithms: a claim with the shown interval, and adverse answers with the ``wide`` one."""
-    if _is_none(claimed, rounding):
-        return _answer_none(rounding, shown, wide, math.log1p(same_within))
+    if abs(claimed) <= _UNCHANGED:
+        return _answer_none(claimed, rounding, shown, wide, math.log1p(same_within))
     sign = math.copysign(1.0, claimed)
     low, high = sorted(sign * each for each in shown)
     surely, at_most = sorted(sign * each for each in wide)
@@ -265,9 +276,10 @@ def _answer(
 
 
 def _answer_none(
-    rounding: float, shown: tuple[float, float], wide: tuple[float, float], margin: float
+    claimed: float, rounding: float, shown: tuple[float, float], wide: tuple[float, float], margin: float
 ) -> Answer:
     """Answer a claim that nothing changed; less than ``margin`` is no change."""
-    if -margin - rounding <= shown[0] and shown[1] <= margin + rounding:
+    if -margin <= shown[0] and shown[1] <= margin:
         return Answer.CONFIRMED
-    return Answer.NOT_REPRODUCED if wide[0] > rounding or wide[1] < -rounding else Answer.TOO_NOISY
+    is_wrong = wide[0] > max(0.0, claimed) + rounding or wide[1] < min(0.0, claimed) - rounding
+    return Answer.NOT_REPRODUCED if is_wrong else Answer.TOO_NOISY

@@ -20,9 +20,9 @@ def facts_of(claims: Iterable[Answered]) -> tuple[Answered, ...]:
     """
     facts: dict[str, Answered] = {}
     for each in claims:
-        known = facts.setdefault(each.claim.benchmark, each)
-        if _rank(each) < _rank(known):
-            facts[each.claim.benchmark] = each
+        name = each.row.benchmark if each.row else each.claim.benchmark  # a mean is one of a benchmark
+        if _rank(each) < _rank(facts.setdefault(name, each)):
+            facts[name] = each
     return tuple(facts.values())
 
 

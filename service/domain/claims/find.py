@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.forms import CONSOLE, FORMS, TESTS, Block
@@ -37,6 +36,10 @@ _CONTEXT: Final = re.compile(
 )
 
 
+# In the subject, or as git writes it in the body.
+_REVERT: Final = re.compile(r"(?im)\A[^\n]*\b(?:revert|back(?:s|ed)? ?out\b)|^This reverts commit ")
+
+
 def find_claims(message: str) -> Found:
     """Find the tables and claims of a commit message, in linear time.
 
@@ -47,7 +50,7 @@ def find_claims(message: str) -> Found:
     blocks = _without_single_logs(_Finder(lines_of(message)).blocks)
     if len(blocks) > _MOST_TABLES or sum(len(block.rows) for block in blocks) > _MOST_ROWS:
         return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.TOO_LONG),))
-    if blocks and message.startswith("Revert"):
+    if blocks and _REVERT.search(message):
         return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.REVERTED),))
     read = [each for block in blocks for each in block.read()]
     tables = [each for each in read if isinstance(each, Table)]
@@ -59,13 +62,21 @@ def find_claims(message: str) -> Found:
 
 
 def claims_to_keep(message: str) -> tuple[Claim, ...]:
-    """Find the claims of a commit message that are worth storing: the first ones, without their labels."""
-    claims = (
-        replace(each, before_label="", after_label="")
-        for each in find_claims(message).claims
-        if max(len(each.benchmark), len(each.metric)) <= _LONGEST_NAME
-    )
-    return tuple(islice(claims, _MOST_KEPT))
+    """Find the claims of a commit message that are worth storing, without their labels.
+
+    They are those of the first benchmarks, and all of each: one whose variants are missing would have an
+    answer.
+    """
+    by_name: dict[str, list[Claim]] = {}
+    for each in find_claims(message).claims:
+        if max(len(each.benchmark), len(each.metric)) <= _LONGEST_NAME:
+            by_name.setdefault(each.benchmark, []).append(replace(each, before_label="", after_label=""))
+    kept = list[Claim]()
+    for claims in by_name.values():
+        if len(kept) + len(claims) > _MOST_KEPT:
+            break
+        kept += claims
+    return tuple(kept)
 
 
 def _without_single_logs(blocks: Sequence[Block]) -> list[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.answers import Answer
@@ -41,8 +42,14 @@ def claims_told(claims: Sequence[Answered]) -> tuple[str, ...]:
     The lines are safe to post: authors choose the names.
     """
     adverse = [each for each in facts_of(claims) if each.answer.is_adverse]
-    worst = sorted(adverse, key=lambda each: _WORST_FIRST.index(each.answer))[:_MOST_LINES]
-    return tuple(filter(None, [claims_sentence(claims), *map(_line, worst)]))
+    worst = sorted(adverse, key=lambda each: (_WORST_FIRST.index(each.answer), -_distance(each)))
+    return tuple(filter(None, [claims_sentence(claims), *map(_line, worst[:_MOST_LINES])]))
+
+
+def _distance(found: Answered) -> float:
+    """Return how far a claim is from what was measured, on the log scale."""
+    claimed, measured = found.claim.ratio or 1.0, found.ratio or 1.0
+    return abs(math.log(claimed / measured))
 
 
 def _line(found: Answered) -> str:

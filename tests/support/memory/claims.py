@@ -6,7 +6,6 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from service.domain.claims.answers import Measured
-from service.domain.project.policy import Policy
 from service.domain.project.project_file import parse_job
 from service.ports.claims import Claims
 from tests.support.memory.state import InMemory
@@ -34,12 +33,12 @@ class MemoryClaims(InMemory, Claims):
 
     def _rows(self, build: BuildRecord) -> Iterator[Measured]:
         stored, config = self._m.results.get(build.id), build.spec.get("config")
-        policy = parse_job(build.job, config).policy if config else Policy()
+        job = parse_job(build.job, config) if config else None
         for each in sorted(stored.comparisons, key=lambda row: row.position) if stored else ():
             values: dict[str, Any] = {
                 one.name: getattr(each, one.name, getattr(each.series, one.name, None))
                 for one in fields(Measured)
-                if one.name not in {"per", "is_same_program", "same_within"}
+                if one.name not in {"per", "is_same_program", "same_within", "names_metrics", "cpus"}
             }
-            row = Measured(**values, same_within=policy.same_within)
+            row = Measured(**values, **Measured.facts_of(job, each.series.suite))
             yield row.with_reasons(each.reasons)

@@ -13,7 +13,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.persisted import claims_from, mappings_of_claims, reasons_from
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.runs.shown_builds import policy_of
+from service.adapters.postgres.runs.shown_builds import job_of
 from service.adapters.postgres.storable import clean
 from service.adapters.postgres.verdict.shown_comparisons import COMPARED
 from service.domain.claims.answers import Measured
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from service.domain.claims.values import Claim
+    from service.domain.project.job import Job
 
 _LOG: Final = structlog.get_logger(__name__)
 _KINDS: Final = frozenset(ReasonKind)
 _BUILDS: Final = text("""
-SELECT rb.run_id, b.id, b.job, b.spec -> 'config' AS configuration
+SELECT rb.run_id, b.id, b.job, b.spec -> 'config' AS configuration,
+       CASE jsonb_typeof(e.facts -> 'online_cpus')
+           WHEN 'array' THEN jsonb_array_length(e.facts -> 'online_cpus') ELSE 0 END AS cpus
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
+LEFT JOIN environment AS e ON e.id = b.environment_id
 WHERE rb.run_id = ANY (cast(:runs AS bigint[])) ORDER BY rb.run_id, rb.position, b.id
 """)
 # Each build is looked up with its own moment, so that only the partition that holds it is opened.
@@ -84,19 +88,20 @@ def rows_of_runs(
 ) -> Mapping[int, Sequence[Measured]]:
     """Return by run what its builds compared of these benchmarks, in the order of its jobs."""
     builds = connection.execute(_BUILDS, {"runs": list(runs)}).mappings().all()
-    policies = {each["id"]: policy_of(each["job"], each["configuration"]) for each in builds}
-    keys = {"builds": list(policies), "benchmarks": [clean(each) for each in benchmarks]}
+    jobs = {each["id"]: (job_of(each["job"], each["configuration"]), each["cpus"]) for each in builds}
+    keys = {"builds": list(jobs), "benchmarks": [clean(each) for each in benchmarks]}
     rows: dict[int, list[Measured]] = {}
     for row in connection.execute(_COMPARISONS, keys).mappings():
         build = row["build_id"]
-        rows.setdefault(build, []).append(_measured(row, policies[build].same_within))
+        rows.setdefault(build, []).append(_measured(row, *jobs[build]))
     found: dict[int, list[Measured]] = {}
     for each in builds:
         found.setdefault(each["run_id"], []).extend(rows.get(each["id"], ()))
     return found
 
 
-def _measured(row: RowMapping, same_within: float) -> Measured:
-    plain = from_row(Measured, row, per="", is_same_program=False, same_within=same_within)
+def _measured(row: RowMapping, job: Job | None, cpus: int) -> Measured:
+    of_job = Measured.facts_of(job, row["suite"])
+    plain = from_row(Measured, row, per="", is_same_program=False, cpus=cpus, **of_job)
     known = [each for each in row["reasons"] or () if each["kind"] in _KINDS]  # not those of a later version
     return plain.with_reasons(reasons_from(known))

@@ -269,7 +269,7 @@ def _build(row: RowMapping, queues: Queues) -> Build:
 
 def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
     """Return the policy of a job as its build stored it; the default if the build stored none."""
-    stored = _job(job, configuration)
+    stored = job_of(job, configuration)
     return stored.policy if stored else Policy()
 
 
@@ -279,7 +279,7 @@ def _of_job(row: RowMapping, queues: Queues) -> dict[str, Any]:
         "undecided": row["tally"]["undecided"],
         "waits": "" if row["place"] is None else _waiting(row, queues),
     }
-    stored = _job(row["job"], row["configuration"])
+    stored = job_of(row["job"], row["configuration"])
     if stored is None:
         return {"floor": Policy().floor, "compares": JobKind(row["kind"]).may_compare, **counted}
     return {"floor": stored.policy.floor, "compares": stored.configuration.compares, **counted}
@@ -291,7 +291,8 @@ def _waiting(row: RowMapping, queues: Queues) -> str:
     return waiting(row["pool"], row["place"], machines, row["behind"], is_passed=is_passed)
 
 
-def _job(name: str, configuration: Mapping[str, Any] | None) -> Job | None:
+def job_of(name: str, configuration: Mapping[str, Any] | None) -> Job | None:
+    """Return a job as its build stored it; None if it cannot be read."""
     try:
         return parse_job(name, dict(configuration)) if configuration else None
     except BadProjectFile:  # written for another version of the service: show it all the same
