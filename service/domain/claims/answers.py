@@ -54,6 +54,7 @@ class Obstacle(StrEnum):
     NO_BENCHMARK = "no benchmark of this name was measured; perhaps the job's filter leaves it out"
     SEVERAL_SUITES = "several suites have a benchmark of this name"
     SEVERAL_VARIANTS = "the message has several variants"
+    OTHER_VARIANT = "the patch set is another variant"
     NO_METRIC = "the job does not compare this metric"
     OTHER_WORK = "an iteration of the patch does other work"
     NOT_IN_PARENT = "the parent does not have it"
@@ -147,10 +148,11 @@ def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered
 
 
 def _variants(claims: Iterable[Claim]) -> frozenset[str]:
-    """Return the benchmarks of which several lines have new values of one metric."""
+    """Return the benchmarks of which several lines may have the patch set's value of one metric."""
     lines: dict[tuple[str, str], set[int]] = {}
     for each in claims:
-        lines.setdefault((each.benchmark, each.metric), set()).add(each.line)
+        if not each.is_other_variant:
+            lines.setdefault((each.benchmark, each.metric), set()).add(each.line)
     return frozenset(name for (name, _), of in lines.items() if len(of) > 1)
 
 
@@ -161,6 +163,8 @@ def _names(claim: Claim) -> tuple[str, ...]:
 
 def _found(claim: Claim, rows: Sequence[Measured]) -> Obstacle | Measured:
     """Choose the row that answers a claim: of the first job that has the benchmark."""
+    if claim.is_other_variant:
+        return Obstacle.OTHER_VARIANT
     own = next(
         (alike for name in _names(claim) if (alike := [row for row in rows if row.benchmark == name])), []
     )

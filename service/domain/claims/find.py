@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.claims.forms import CONSOLE, FORMS, TESTS, Block
 from service.domain.claims.sides import pair, with_roles
 from service.domain.claims.values import Claim, Fault, Found, Refusal, Table
+from service.domain.claims.variants import mark_variants
 from service.domain.claims.words import lines_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def find_claims(message: str) -> Found:
         tables = with_roles(tables)
     found = [*read, *pair(tables)]
     refused = sorted((each for each in found if isinstance(each, Refusal)), key=lambda refusal: refusal.line)
-    return Found(tuple(tables), tuple(each for each in found if isinstance(each, Claim)), tuple(refused))
+    claims = mark_variants(message.partition("\n")[0], [each for each in found if isinstance(each, Claim)])
+    return Found(tuple(tables), claims, tuple(refused))
 
 
 def claims_to_keep(message: str) -> tuple[Claim, ...]:

@@ -69,6 +69,7 @@ class Claim:
         ratio: new value by old value, as precise as it is printed; None if the old one is 0.
         unit: of times; empty for rates and counters, and for times that are printed without one.
         table: index of the table of the new values, if each side has a table of its own.
+        is_other_variant: that table shows another variant than the patch set.
     """
 
     line: int
@@ -81,6 +82,7 @@ class Claim:
     before_label: str = ""
     after_label: str = ""
     table: int | None = None
+    is_other_variant: bool = False
 
 
 class Fault(StrEnum):
