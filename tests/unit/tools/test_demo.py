@@ -183,6 +183,14 @@ def test_claims_are_of_registered_benchmarks_and_the_job_measures_some(upload: U
     )
 
 
+def test_each_patch_set_of_the_hash_table_is_answered_by_its_own_table() -> None:
+    labels = [
+        {each.after_label for each in find_claims(upload.text).claims if not each.is_other_variant}
+        for upload in SCENARIOS["hash_table"][:2]
+    ]
+    assert labels == [{"After, with a stripe per core:"}, {"Per last-level cache:"}]
+
+
 def test_one_claim_is_exaggerated() -> None:
     claims = find_claims(SCENARIOS["flush_vbucket"][0].text).claims
     saved = [
