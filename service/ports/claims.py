@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -101,6 +101,12 @@ class ClaimReading(Protocol):
 
         Raises:
             NotFound: there is no such run.
+        """
+
+    def claims_of_runs(self, runs: Collection[int]) -> Mapping[int, Sequence[AnsweredClaim]]:
+        """Answer the claims of each of these runs that is visible and has some, by run.
+
+        Of a viewer, the review server is asked about the changes of all of them at once.
         """
 
     def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:

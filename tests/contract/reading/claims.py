@@ -46,6 +46,19 @@ class ClaimReadingContract:
         with pytest.raises(NotFound):
             site.reading.claims(4711)
 
+    def test_claims_of_several_runs_are_answered_together(self, site: ReadingSite) -> None:
+        for number in (CHANGE, OTHER, 9):
+            site.add_change(number)
+        check, merged = site.add_run(), site.add_run(kind=RunKind.POST_SUBMIT, change=OTHER)
+        silent = site.add_run(change=9)
+        site.add_build(merged, benchmarks=["BM_a"])
+        for run in (check, merged):
+            site.claim(run, "BM_a")
+        found = site.reading.claims_of_runs([check, merged, silent, 4711])
+        assert found == {run: site.reading.claims(run) for run in (check, merged)}
+        assert [claim.answer for claim in found[merged]] == [Answer.CONFIRMED]
+        assert not site.reading.claims_of_runs([silent])
+
     def test_the_newest_decided_run_of_each_revision_is_listed(self, site: ReadingSite) -> None:
         for number in (CHANGE, OTHER):
             site.add_change(number)

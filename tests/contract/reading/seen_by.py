@@ -105,6 +105,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     ),
     "explanations": lambda reading, secret: bool(reading.explanations(secret.build.id).items),
     "claims": lambda reading, secret: is_there(lambda: reading.claims(secret.run)),
+    "claims_of_runs": lambda reading, secret: bool(reading.claims_of_runs([secret.run])),
     "recent_claims": lambda reading, _: bool(reading.recent_claims(LONG_AGO, 9)),
     "series": lambda reading, _: bool(reading.series(parse_words("BM_secret"), 9)),
     "trend": lambda reading, secret: is_there(lambda: reading.trend(secret.series, 9)),

@@ -44,7 +44,7 @@ from tests.support.reading.matching import matches
 from tests.support.reading.views import healthy, pool_machine, samples_like, tally_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from service.domain.review.change_search import ChangeSearch
@@ -261,6 +261,11 @@ class FakeReading(FakeSeries, Reading):
     @override
     def claims(self, run_id: int) -> Sequence[AnsweredClaim]:
         return self.claimed.get(self.run(run_id).run.id, ())
+
+    @override
+    def claims_of_runs(self, runs: Collection[int]) -> Mapping[int, Sequence[AnsweredClaim]]:
+        seen = (each.run.id for each in self.runs if each.run.id in runs)
+        return {run: self.claimed[run] for run in seen if self.claimed.get(run)}
 
     @override
     def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:

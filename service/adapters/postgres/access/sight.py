@@ -74,6 +74,7 @@ def _with_branches(hidden: str) -> TextClause:
 
 
 OF_RUN: Final = _with_branches(f"{_HIDDEN_OF_RUNS} r.id = :run_id")
+OF_RUNS: Final = _with_branches(f"{_HIDDEN_OF_RUNS} r.id = ANY(cast(:runs AS bigint[]))")
 OF_BUILD: Final = _with_branches(f"{_HIDDEN_OF_RUNS} r.id IN ({_runs_of(':build_id')})")
 _NAMED: Final = "SELECT id FROM build WHERE job = :job AND (number = :number OR external_number = :number)"
 OF_NAMED_BUILD: Final = _with_branches(f"""

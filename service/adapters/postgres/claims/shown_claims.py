@@ -11,6 +11,7 @@ from service.adapters.postgres.access.lookup_keys import ADDRESS, number_key
 from service.adapters.postgres.access.sight import (
     OF_CLAIMS,
     OF_RUN,
+    OF_RUNS,
     Sighted,
     merged_in_sight,
     visible_run,
@@ -25,7 +26,7 @@ from service.domain.values.identity import RunKind
 from service.ports.claims import AnsweredClaim, ClaimedRun, ClaimReading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -37,6 +38,12 @@ SELECT r.revision, coalesce(k.claims, '[]') AS stored
 FROM run AS r LEFT JOIN revision_claims AS k
     ON (k.instance, k.project, k.revision) = (r.instance, r.project, r.revision)
 WHERE r.id = :run_id AND {visible_run("r")}
+""")  # noqa: S608 - put together from constants
+_OF_RUNS: Final = text(f"""
+SELECT r.id, r.revision, k.claims AS stored
+FROM run AS r JOIN revision_claims AS k
+    ON (k.instance, k.project, k.revision) = (r.instance, r.project, r.revision)
+WHERE r.id = ANY(cast(:runs AS bigint[])) AND {visible_run("r")}
 """)  # noqa: S608 - put together from constants
 # Each kind has an index by revision. A check may be of a change under review, which has people of its own.
 _RECENT: Final = text(f"""
@@ -76,6 +83,15 @@ class PostgresClaimReading(Sighted, ClaimReading):
                 raise NotFound(f"there is no run {run_id}")
             claims = readable_claims(row["stored"], row["revision"])
             return _answered(connection, {run_id: claims})[run_id]
+
+    @override
+    def claims_of_runs(self, runs: Collection[int]) -> Mapping[int, Sequence[AnsweredClaim]]:
+        keys = {"runs": list(runs)}
+        sight = self._sight(OF_RUNS, **keys)
+        with self._begin() as connection:
+            rows = connection.execute(_OF_RUNS, {**keys, **sight}).mappings().all()
+            claims = {row["id"]: readable_claims(row["stored"], row["revision"]) for row in rows}
+            return _answered(connection, {run: of_run for run, of_run in claims.items() if of_run})
 
     @override
     def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:
