@@ -106,10 +106,12 @@ class TrendCard {
     element("small", `${card.author} · ${card.commit}`, this.box);
     if (card.level) element("b", card.level, this.box);
     for (const text of [card.value, card.verdict]) element("span", text, this.box);
+    if (card.claims) element("span", card.claims, this.box);
     element("small", card.moment, this.box);
     if (!this.isHeld) return;
     const links = element("p", "", this.box);
     link("Open its page", card.page, links);
+    if (card.claims) link("Claims", card.run, links);
     if (card.review) link("On Gerrit", card.review, links).rel = "noopener noreferrer";
     if (card.since && !this.isEmbedded) {
       const url = new URL(location.href);

@@ -6,11 +6,13 @@ import html
 import re
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from dashboards.claims.pages import sentence_about
 from dashboards.rendering import query_of
 from dashboards.verdict.family_charts import charts_of
 from dashboards.verdict.imported_values import proposals_of, with_imported
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from dashboards.rendering import Pages
     from service.domain.review.links import Links
+    from service.ports.claims import ClaimReading
     from service.ports.reading import Reading, SeriesReading
     from service.ports.verdict import Point, Series, SeriesWithPoints
 
@@ -79,6 +82,7 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], Reading], page
             kept=[*(("series", each) for each in ids), *view.query.items()],
             page_of=page_of,
             family_of=family_of,
+            claimed=_claimed(reading, chosen),
             **_drawn(reading, chosen, view, pages.links),
         )
 
@@ -113,8 +117,9 @@ def _add_figures(router: APIRouter, reading_of: Callable[[Request], Reading], pa
         series: OtherIds = [],  # noqa: B006 - FastAPI copies it
     ) -> JSONResponse:
         ids = dict.fromkeys((series_id, *series))
-        chosen = _read(reading_of(request), ids, view, MOST_POINTS // len(ids))
-        drawn = figure_of(chosen, view, partial(_review_of, pages))
+        reading = reading_of(request)
+        chosen = _read(reading, ids, view, MOST_POINTS // len(ids))
+        drawn = figure_of(chosen, view, partial(_review_of, pages), _claimed(reading, chosen))
         for each in _with_imported(chosen, view):
             drawn = with_imported(drawn, each)
         return JSONResponse(drawn, headers={"Cache-Control": "no-cache"})
@@ -137,6 +142,15 @@ def _add_figures(router: APIRouter, reading_of: Callable[[Request], Reading], pa
             page=f"/trends{query_of(series=ids, **view.query)}",
             figure=f"/trends/{series_id}/figure.json{query_of(series=ids[1:], **view.query)}",
         )
+
+
+def _claimed(reading: ClaimReading, chosen: Sequence[SeriesWithPoints]) -> dict[int, str]:
+    """Tell by run how the claims of the newest merged commits held, of a series that is alone."""
+    points = chosen[0].points if len(chosen) == 1 else ()
+    merged = (each.run_id for each in reversed(points) if each.kind is RunKind.POST_SUBMIT)
+    runs = list(islice(filter(None, merged), _MOST_ROWS))
+    found = reading.claims_of_runs(runs) if runs else {}
+    return {run: sentence_about(claims) for run, claims in found.items()}
 
 
 def _review_of(pages: Pages, point: Point, series: Series) -> str:

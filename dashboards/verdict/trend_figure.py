@@ -57,17 +57,20 @@ NO_REVIEW: Final[ReviewOf] = lambda point, series: ""  # noqa: ARG005, E731 - th
 
 
 def figure_of(
-    trends: Sequence[SeriesWithPoints], view: TrendView, review_of: ReviewOf = NO_REVIEW
+    trends: Sequence[SeriesWithPoints],
+    view: TrendView,
+    review_of: ReviewOf = NO_REVIEW,
+    claimed: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Draw series: merged commits as lines with filled markers, patch sets as hollow ones.
 
     What is slower or faster has a marker above all others. ``customdata`` of a point is the position of its
     card in ``cards``. A vertical line marks each new environment: values before and after it are not
-    comparable, while levels go on across it.
+    comparable, while levels go on across it. ``claimed`` tells by run how the claims of its commit held.
     """
     lines = lines_of(trends, view)
     names = _names_of(lines)
-    cards = _Cards(review_of, names if len(lines) > 1 else {})
+    cards = _Cards(review_of, names if len(lines) > 1 else {}, claimed)
     if len(lines) == 1:
         traces, layout = _alone(lines[0], cards), _layout_alone(lines[0], view)
     else:
@@ -122,6 +125,7 @@ class _Cards:
 
     review_of: ReviewOf
     names: Mapping[int, str]
+    claimed: Mapping[int, str]
     found: list[dict[str, Any]] = field(default_factory=list)
     _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -129,7 +133,10 @@ class _Cards:
         """Return the position of a point's card."""
         number = self._numbers.setdefault((series.id, id(spot.point)), len(self.found))
         if number == len(self.found):
-            self.found.append(card_of(spot, series, self.names.get(series.id, ""), self.review_of))
+            card = card_of(spot, series, self.names.get(series.id, ""), self.review_of)
+            if claimed := self.claimed.get(spot.point.run_id or 0):
+                card |= {"claims": claimed, "run": f"/runs/{spot.point.run_id}#claims"}
+            self.found.append(card)
         return number
 
 

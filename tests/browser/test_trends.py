@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_pages import AXE, FOLDED, NAMELESS
-from tests.support.reading.sample_project import REGRESSION
-from tests.support.web import serving
+from tests.support.reading.claimed import CLAIMS, SENTENCE
+from tests.support.reading.sample_project import REGRESSION, sample_project
+from tests.support.web import build_app, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +84,20 @@ def test_a_click_holds_the_card_of_a_point_and_a_second_one_opens_its_change(pag
     page.mouse.click(x, y)
     page.wait_for_url(f"**/changes/{REGRESSION}")
     expect(page.locator(".sentence")).to_contain_text("2 of 21 results are slower")
+
+
+def test_a_held_card_leads_to_the_claims_of_its_commit(browser: Browser) -> None:
+    reading = sample_project()
+    points = tuple(replace(each, run_id=41) for each in reading.trends[0].points)
+    reading.trends[0], reading.claimed[41] = replace(reading.trends[0], points=points), CLAIMS
+    with serving(build_app(reading)) as site:
+        page = browser.new_page()
+        drawn(page, f"{site}/trends?series=1")
+        page.mouse.click(*place_of(page, MERGED, SLOWER))
+        card = page.locator("#card")
+        expect(card).to_contain_text(SENTENCE)
+        expect(card.get_by_role("link", name="Claims")).to_have_attribute("href", "/runs/41#claims")
+        page.close()
 
 
 def test_escape_the_button_or_a_click_on_nothing_closes_a_card(page: Page) -> None:

@@ -16,11 +16,12 @@ from service.domain.claims.find import find_claims
 from service.domain.runs.states import RunState
 from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.claims import AnsweredClaim
+from service.ports.verdict import SeriesWithPoints
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.claimed import CLAIMS, CONFIRMED, NO_BENCHMARK, SENTENCE, SMALLER
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import REGRESSION, sample_project
-from tests.support.reading.views import NOW, change_view
+from tests.support.reading.views import NOW, change_view, series_view, trend_point
 from tests.support.web import GERRIT, build_app, build_pages, call
 
 if TYPE_CHECKING:
@@ -149,6 +150,26 @@ def test_claims_of_a_hidden_change_are_not_listed() -> None:
     reading = claimed_commits()
     reading.hidden.add(ChangeKey("gerrit", 3))
     assert "Newer" not in page_of(build_pages(reading.seen_by(None)), "/claims")
+
+
+def test_a_trend_tells_how_the_claims_of_its_merged_commits_held() -> None:
+    reading = claimed_commits()
+    runs = [
+        (1, RunKind.POST_SUBMIT),
+        (2, RunKind.CHECK),
+        (None, RunKind.POST_SUBMIT),
+        (9, RunKind.POST_SUBMIT),
+    ]
+    points = tuple(trend_point(nth, 1.0, run_id=run, kind=kind) for nth, (run, kind) in enumerate(runs))
+    reading.trends = [SeriesWithPoints(series_view(number, f"BM_{number}"), points) for number in (1, 2)]
+    app = build_pages(reading)
+    page = page_of(app, "/trends?series=1&range=all")
+    assert page.count("#claims") == 1
+    assert f'<small><a href="/runs/1#claims">{SENTENCE}</a></small>' in page
+    assert "#claims" not in page_of(app, "/trends?series=1&series=2&range=all")
+    cards = call(app, "GET", "/trends/1/figure.json?range=all").json()["cards"]
+    told = [(each["claims"], each["run"]) for each in cards if "claims" in each]
+    assert (len(cards), told) == (4, [(SENTENCE, "/runs/1#claims")])
 
 
 def test_without_claims_the_page_says_what_one_is_with_an_example_that_is_read() -> None:
