@@ -69,16 +69,18 @@ def claims_to_keep(message: str) -> tuple[Claim, ...]:
     They are those of the first benchmarks, and all of each: one whose variants are missing would have an
     answer.
     """
-    by_name: dict[str, list[Claim]] = {}
-    for each in find_claims(message).claims:
-        if max(len(each.benchmark), len(each.metric)) <= _LONGEST_NAME:
-            by_name.setdefault(each.benchmark, []).append(replace(each, before_label="", after_label=""))
-    kept = list[Claim]()
-    for claims in by_name.values():
-        if len(kept) + len(claims) > _MOST_KEPT:
+    found = [
+        replace(each, before_label="", after_label="")
+        for each in find_claims(message).claims
+        if max(len(each.benchmark), len(each.metric)) <= _LONGEST_NAME
+    ]
+    room, names = _MOST_KEPT, set[str]()
+    for name, count in Counter(each.benchmark for each in found).items():
+        room -= count
+        if room < 0:
             break
-        kept += claims
-    return tuple(kept)
+        names.add(name)
+    return tuple(each for each in found if each.benchmark in names)
 
 
 def _without_single_logs(blocks: Sequence[Block]) -> list[Block]:
