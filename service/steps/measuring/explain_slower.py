@@ -129,8 +129,11 @@ def _attribute(
             why = found.obstacle or ("" if found.causes else OTHER_THREADS)
             return replace(found, sampled=growth.sampled, obstacle=why)
     except (SideFailed, BadResults, OutOfTime) as error:  # the counts stand alone
-        counted = "" if found.causes else f"{NOTHING}; "
-        return replace(found, obstacle=found.obstacle or f"{counted}not sampled: {_words(error)}")
+        if found.obstacle not in {"", SEVERAL_THREADS}:
+            return found
+        counted = found.obstacle or ("" if found.causes else NOTHING)
+        missing = "; ".join(filter(None, (counted, f"not sampled: {_words(error)}")))
+        return replace(found, obstacle=missing)
     grown = found.causes
     if waits:
         grown = (waits, *(each for each in grown if each.kind is not Kind.LAYOUT))

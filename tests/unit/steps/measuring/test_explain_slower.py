@@ -253,7 +253,7 @@ def test_what_grew_in_memory_is_explained_by_allocations_alone(
 def test_several_threads_are_not_counted(tmp_path: Path) -> None:
     base, patch = (json.dumps({"benchmarks": {"BM_a/threads:2": each}}) for each in (1e-6, 2e-6))
     found = Desk(tmp_path, base, patch).gate()
-    assert found.why[0]["obstacle"] == SEVERAL_THREADS
+    assert found.why[0]["obstacle"] == f"{SEVERAL_THREADS}; {NO_PROFILER}"
     assert not is_answer(found)
 
 
