@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.claims.sides import SIDES, role_in
+from service.domain.claims.sides import SIDES, differ_in_conditions, role_in
 from service.domain.claims.values import Claim, Fault, Role, Unreadable
 from service.domain.claims.words import BINARY, DECIMAL, is_name, number, quotient, scaled, unit_of
 from service.domain.measuring.formats.row import PER_SECOND
@@ -87,6 +88,9 @@ def columns_of(header: Line) -> list[Column]:
         raise Unreadable(Fault.REPEATED, header.text)
     if any((metric, not is_base) not in sides for metric, is_base in sides):
         raise Unreadable(Fault.UNKNOWN_COLUMN, header.text)
+    named = [column for column in columns if column.role]
+    if any(differ_in_conditions(old.title, new.title) for old, new in combinations(named, 2)):
+        raise Unreadable(Fault.OTHER_CONDITIONS, header.text)
     return columns
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from service.domain.claims.words import Line
 
 _LONGEST: Final = 70  # characters of a heading that neither a colon nor brackets mark
+_MOST_READ: Final = 300  # characters of a heading, at its end, that may tell what else differs
 _FEW: Final = 3  # words of a line that is a heading because it names a side
 _MARKED: Final = re.compile(r"\[.{1,60}\]|\*\*.{1,60}\*\*|#{1,6} .{1,60}")
 _THIS: Final = r"(?:this|the|my) (?:patch|change|commit|pr|cl|diff|fix|branch)"
@@ -44,6 +45,39 @@ _JOINED: Final = re.compile(r" ?(?:and|to|/|&|->|,) ?(?:the )?", re.IGNORECASE) 
 _COMPARED: Final = re.compile(r"\b(?:than|as|like|compared|vs|versus|better|faster|slower)\b", re.IGNORECASE)
 _CAUSE: Final = re.compile(r"\bby (?:switching|using|replacing|moving|removing|avoiding)\b", re.IGNORECASE)
 _SCATTER: Final = frozenset({"stddev", "cv"})
+# What may follow "before" or "new": nothing, what the change is called, or what a benchmark prints. With any
+# other word they name a phase, as "after warm-up", or things, as "new keys".
+_CHANGE: Final = (
+    r"(?:change[sd]?|patch(?:es)?|commit|fix(?:e[sd])?|pr|cl|diff|branch|code|impl(?:ementation)?|version"
+    r"|algorithm|approach|optimi[sz]ations?|refactor(?:ing)?|rewrite|improvements?"
+    r"|results?|numbers|figures|timings?|times?|measurements?|performance|output)"
+)
+_TICKET: Final = r"(?-i:[A-Z]{2,12}-[0-9]{4,6})"
+_HASH: Final = r"(?=[0-9]*[a-f])[0-9a-f]{7,40}"
+_COMMIT: Final = rf"(?:{_HASH}|{_TICKET}|master|main|trunk|head)\b"
+_END: Final = r"(?= ?(?:$|[^\w\s-])| -)"
+_THEN: Final = (
+    r"(?= (?:is|was|are|were|it|we|in|by|with|on|for|the|this|that|to|from|and|has|applied|landed)\b)"
+)
+_OTHERWISE: Final = re.compile(
+    r"\b(?:before|after|prior to|prior(?! to)|old|new|previous|original|patched|unpatched)\b"
+    rf"(?!{_END}|(?: (?:this|the|my|our))?(?: [\w-]{{1,20}})? {_CHANGE}\b(?:{_END}|{_THEN}| {_COMMIT})"
+    rf"| (?:the )?{_COMMIT}(?:{_END}|{_THEN}| branch\b)| (?:it|this|that)\b{_END})",
+    re.IGNORECASE,
+)
+_CONDITIONS: Final = re.compile(
+    rf"{_PLACE}|\b(?:single|multi|threaded|cold|warm(?:ed)?|[at]san|ubsan|lto|pgo|docker|container|vm)\b",
+    re.IGNORECASE,
+)
+_NUMBERS: Final = re.compile(
+    r"\b(?:one|two|four|eight|sixteen|first|second|third|last)\b|(?<![\w./-])[\w./-]{0,40}\d[\w./-]*",
+    re.IGNORECASE,
+)
+_IDENTITY: Final = re.compile(rf"{_HASH}|{_TICKET}", re.IGNORECASE)
+# Results, and no conditions.
+_RESULTS: Final = re.compile(
+    r"\d[\d.,]{0,15} ?[kKMGT]?i? ?(?:B|items|ops)/s\b|\btakes? [^\s\d]?\d[\d.,]{0,15} ?(?:[num]?s|min)\b"
+)
 
 
 def heading_of(paragraph: Sequence[Line]) -> str | None:
@@ -66,6 +100,27 @@ def role_in(heading: str) -> Role | None:
     roles = [Role(match.lastgroup or "") for match in found]
     # "Baseline (before this patch)" begins with the word that counts.
     return roles[0] if len(set(roles)) == 1 or (found and found[0].start() == 0) else None
+
+
+def tells_otherwise(heading: str) -> bool:
+    """Return whether a heading names a side of something else than the change, as "after warm-up" does."""
+    return _OTHERWISE.search(heading.strip("*_`#[]( ")) is not None
+
+
+def differ_in_conditions(old: str, new: str) -> bool:
+    """Return whether two headings name different places, builds or numbers; ids of commits are none.
+
+    A place that only one of them names counts if it stands beside the side, as in "after, on the server".
+    """
+    places = [{word.lower().rstrip("s") for word in _CONDITIONS.findall(each)} for each in (old, new)]
+    numbers = [_numbers_in(each) for each in (old, new)]
+    counts = all(places) or role_in(old if places[0] else new) is not None
+    return (counts and places[0] != places[1]) or (all(numbers) and numbers[0] != numbers[1])
+
+
+def _numbers_in(heading: str) -> set[str]:
+    words = (word.strip("./-") for word in _NUMBERS.findall(_RESULTS.sub("", heading)))
+    return {word.lower() for word in words if not _IDENTITY.fullmatch(word)}
 
 
 def hints_in(paragraph: Sequence[Line]) -> tuple[bool, bool]:
@@ -113,11 +168,18 @@ def pair(tables: Sequence[Table]) -> Iterator[Claim | Refusal]:
             yield Refusal(line, Fault.TWO_BASES, table.heading or "")
         elif bases and _differ(bases[0], table):
             yield Refusal(line, Fault.OTHER_MACHINE, f"{bases[0].cpus}, {table.cpus}")
+        elif bases and not _tell_change(bases[0].heading or "", table.heading or ""):
+            yield Refusal(line, Fault.OTHER_CONDITIONS, f"{bases[0].heading or ''} {table.heading or ''}")
         elif bases:
             try:
                 yield from [replace(claim, table=at) for claim in _join(bases[0], table)]
             except Unreadable as error:
                 yield Refusal(line, error.fault, error.detail)
+
+
+def _tell_change(old: str, new: str) -> bool:
+    old, new = old[-_MOST_READ:], new[-_MOST_READ:]
+    return not (tells_otherwise(old) or tells_otherwise(new) or differ_in_conditions(old, new))
 
 
 def _bases(at: int, tables: Sequence[Table]) -> list[Table]:

@@ -104,6 +104,7 @@ class Fault(StrEnum):
     CONTRADICTION = "the change contradicts the old and new values"
     FAILED_TEST = "the test did not pass, so its time says nothing"
     OTHER_MACHINE = "the two tables come from machines with different numbers of CPUs"
+    OTHER_CONDITIONS = "more than the change may differ: the headings name a phase, place, build or number"
     TWO_BASES = "two tables may be the one to compare with"
 
 

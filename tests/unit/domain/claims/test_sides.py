@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.claims.find import find_claims
+from service.domain.claims.values import Fault
 
 
 def table(heading: str, time: int, name: str = "BM_A") -> str:
@@ -30,10 +31,37 @@ def compared(message: str) -> list[tuple[float | None, float | None]]:
         ("The test is constrained to this:", "By switching to an array, the test gets this:"),
         ("Bench run at current stage (regression):", "Bench run after regression fixed:"),
         ("master", "this PR"),
+        ("Before the change:", "After the change, with both locks held:"),
+        ("Before 1234abc:", "After commit 5678def:"),
+        ("Before (release build, 8 threads):", "After (8 threads, release build):"),
+        ("Old implementation:", "New hash implementation:"),
+        ("Old code (123456f):", "Patched code (89abcde):"),
+        ("Before the fix it reaches 150k items/s:", "After the fix it reaches 3.8M items/s:"),
+        ("Old results -", "New results -"),
+        ("Before (prior to PARSE-6381):", "After PARSE-6381, which avoids a copy:"),
+        ("Previous version:", "New version on master:"),
     ],
 )
 def test_headings_name_the_sides(first: str, second: str) -> None:
     assert compared(table(first, 30) + table(second, 20)) == [(30, 20)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Before master node failover:", "After master node failover:"),
+        ("Results before eviction:", "Results after eviction:"),
+        ("Before (first call):", "After (second call):"),
+        ("Before (1000000 keys):", "After (2000000 keys):"),
+        ("Baseline (8 threads)", "After (16 threads)"),
+        ("Old version of the data:", "New version of the data:"),
+        ("Before (cold cache):", "After (warm cache):"),
+    ],
+)
+def test_headings_that_name_more_than_the_change_are_refused(first: str, second: str) -> None:
+    found = find_claims(f"Parse: avoid a copy\n\n{table(first, 30)}{table(second, 20)}")
+    assert [refusal.fault for refusal in found.refused] == [Fault.OTHER_CONDITIONS]
+    assert found.claims == ()
 
 
 def test_new_values_may_come_first() -> None:
