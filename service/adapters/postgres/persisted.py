@@ -74,7 +74,9 @@ def claims_from(stored: Stored) -> tuple[Claim, ...]:
     Raises:
         ValueError: they are those of a version that writes others.
     """
-    return _CLAIMS.validate_python(list(stored))
+    return _CLAIMS.validate_python(
+        [each if each.get("rounding", 0.0) is not None else {**each, "rounding": math.inf} for each in stored]
+    )
 
 
 def reasons_from(stored: Stored) -> tuple[Reason, ...]:

@@ -43,7 +43,8 @@ def command(file: str, *, as_json: bool) -> None:
             {"heading": table.heading, "role": table.role, "rows": [_row(row) for row in table.rows]}
             for table in found.tables
         ]
-        document = {"tables": tables, "claims": [asdict(claim) for claim in found.claims], "refused": refused}
+        claims = [_without_rounding(claim) for claim in found.claims]
+        document = {"tables": tables, "claims": claims, "refused": refused}
         click.echo(json.dumps({"schema_version": SCHEMA_VERSION} | document, indent=1, allow_nan=False))
     else:
         for claim in found.claims:
@@ -62,8 +63,13 @@ def _line(claim: Claim) -> str:
     return f"{claim.line}: {plain(claim.benchmark)} {plain(claim.metric)} {values}{ratio}"
 
 
+def _without_rounding(value: Claim | Row) -> dict[str, Any]:
+    """Return the printed facts; the rounding is infinite for a 0, which JSON does not have."""
+    return {key: each for key, each in asdict(value).items() if key != "rounding"}
+
+
 def _row(row: Row) -> dict[str, Any]:
-    own = {key: value for key, value in asdict(row).items() if key not in {"times", "counters"}}
+    own = {key: value for key, value in _without_rounding(row).items() if key not in {"times", "counters"}}
     values = {**row.times, **row.counters}
     counters = {name: value for name, value in row.counters.items() if name not in _FIXED}
     return own | {name: values.get(name) for name in _FIXED} | {"counters": counters}

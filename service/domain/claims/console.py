@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.claims.values import Fault, Row, Unreadable
-from service.domain.claims.words import BINARY, DECIMAL, is_like_number, is_name, number, scaled, unit_of
+from service.domain.claims.words import (
+    BINARY,
+    DECIMAL,
+    is_like_number,
+    is_name,
+    number,
+    rounding_of,
+    scaled,
+    unit_of,
+)
 from service.domain.measuring.formats.row import TIMES
 
 if TYPE_CHECKING:
@@ -89,7 +98,11 @@ def read_row(line: Line, layout: Layout) -> list[Row]:
             raise Unreadable(Fault.NOT_ALIGNED, line.text)
         iterations, rest = int(number(rest[0])), rest[1:]
     times = dict(zip(TIMES, (number(real), number(cpu)), strict=True))
-    return [Row(line.number, name, unit, times, iterations, *_counters(rest, layout.base), aggregate)]
+    rounding = dict(zip(TIMES, map(rounding_of, (real, cpu)), strict=True))
+    counters, label = _counters(rest, layout.base)
+    values = {metric: value for metric, (value, _) in counters.items()}
+    rounding = {metric: half for metric, (_, half) in counters.items()} | rounding
+    return [Row(line.number, name, unit, times, iterations, values, label, aggregate, rounding)]
 
 
 def _is_unit(word: str) -> bool:
@@ -125,9 +138,9 @@ def _times(line: Line, starts: Sequence[int], unit: str | None) -> tuple[str, st
     return real, cpu, unit, rest
 
 
-def _counters(words: Sequence[str], base: int | None) -> tuple[dict[str, float], str | None]:
-    """Read counters and rates; what follows them is the label."""
-    found: list[tuple[str, float]] = []
+def _counters(words: Sequence[str], base: int | None) -> tuple[dict[str, tuple[float, float]], str | None]:
+    """Read counters and rates, each with its rounding; what follows them is the label."""
+    found: list[tuple[str, tuple[float, float]]] = []
     at = 0
     while at < len(words):
         name, _, value = words[at].partition("=")
@@ -138,12 +151,13 @@ def _counters(words: Sequence[str], base: int | None) -> tuple[dict[str, float],
             if cell is None and not is_like_number(value):
                 break
         else:
-            cell = scaled(words[at], base) if words[at].endswith("B/s") or unit in _RATES else None
+            value = words[at]
+            cell = scaled(value, base) if value.endswith("B/s") or unit in _RATES else None
             if not cell or (cell[1] or unit) not in _RATES:
                 break
             name = _RATES[cell[1] or unit]
             at += cell[1] == ""
-        found += [(name, cell[0])] if cell else []
+        found += [(name, (cell[0], rounding_of(value)))] if cell else []
         at += 1
     if len(dict(found)) < len(found):
         raise Unreadable(Fault.REPEATED, " ".join(words[:at]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.claims import console, grid
 from service.domain.claims.sides import heading_of, hints_in, role_in
 from service.domain.claims.values import Claim, Fault, Refusal, Role, Row, Table, Unreadable
-from service.domain.claims.words import is_like_number, is_name, number
+from service.domain.claims.words import is_like_number, is_name, number, rounding_of
 from service.domain.measuring.tests.gtest import mark_in
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def _read_comparison(line: Line) -> list[Claim]:
         ratio = 1 + number(change[1:]) * (-1 if change[0] == "-" else 1)
         if change[0] not in "+-" or abs(old * ratio - new) > _ROUNDED * (1 + ratio) + _PRINTED * old:
             raise Unreadable(Fault.CONTRADICTION, " ".join((change, *line.words[k : k + 2])))
-        claims.append(Claim(line.number, name, metric, old, new, ratio, "", "Old", "New"))
+        half = 0.5 / 10.0 ** len(change.partition(".")[2])
+        rounding = -math.log1p(-half / ratio) if half < ratio else math.inf
+        claims.append(Claim(line.number, name, metric, old, new, ratio, "", "Old", "New", rounding=rounding))
     return claims
 
 
@@ -62,7 +65,8 @@ def _read_test(line: Line) -> list[Row]:
     found = mark_in(line.text)
     if not found or found[0] != "OK" or not line.text.endswith(" ms)"):
         raise Unreadable(Fault.FAILED_TEST, line.text)
-    return [Row(line.number, found[1], "ms", {"real_time": float(found[2])})]
+    rounding = {"real_time": rounding_of(str(found[2]))}
+    return [Row(line.number, found[1], "ms", {"real_time": float(found[2])}, rounding=rounding)]
 
 
 COMPARISON: Final = Form(

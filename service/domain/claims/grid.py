@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.claims.sides import SIDES, differ_in_conditions, role_in
 from service.domain.claims.values import Claim, Fault, Role, Unreadable
-from service.domain.claims.words import BINARY, DECIMAL, is_name, number, quotient, scaled, unit_of
+from service.domain.claims.words import (
+    BINARY,
+    DECIMAL,
+    is_name,
+    number,
+    quotient,
+    rounding_of,
+    scaled,
+    unit_of,
+)
 from service.domain.measuring.formats.row import PER_SECOND
 from service.domain.project.benchmark_names import family_of
 
@@ -55,12 +64,12 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A value in ``unit`` if it is a time, and how far at most it is rounded, as a share."""
+    """A value in ``unit`` if it is a time, and how far its logarithm may be rounded."""
 
     title: str
     value: float
     unit: str
-    rounded: float
+    rounding: float
 
 
 def is_header(line: Line) -> bool:
@@ -126,12 +135,13 @@ def read_row(line: Line, columns: Sequence[Column]) -> list[Claim]:
         old, new = sides[True][metric], sides[False][metric]
         value = new.value * (PER_SECOND[old.unit] / PER_SECOND[new.unit] if new.unit else 1)
         ratio = quotient(value, old.value)
+        rounding, labels = old.rounding + new.rounding, (old.title, new.title)
         claims.append(
-            Claim(line.number, name, metric, old.value, value, ratio, old.unit, old.title, new.title)
+            Claim(line.number, name, metric, old.value, value, ratio, old.unit, *labels, rounding=rounding)
         )
         for column, text in zip(columns[1:], texts, strict=True):
             if column.role is None and ratio and len(sides[True]) == 1:
-                _check_change(column.title, text, ratio, old.rounded + new.rounded)
+                _check_change(column.title, text, ratio, rounding)
     return sorted(claims, key=lambda claim: claim.metric, reverse=True)
 
 
@@ -152,12 +162,12 @@ def _cell(column: Column, text: str) -> tuple[str, Cell]:
         raise Unreadable(Fault.TWO_UNITS, f"{column.unit}, {unit}")
     if not metric or (column.metric and column.metric.endswith("_time") != (metric == "real_time")):
         raise Unreadable(Fault.NO_UNIT, text)
-    rounded = 0.5 / 10.0 ** len(digits.partition(".")[2]) / (value or 1)
+    rounding = rounding_of(digits)
     if time := unit_of(unit):
-        return column.metric or metric, Cell(column.title, value, time, rounded)
+        return column.metric or metric, Cell(column.title, value, time, rounding)
     prefix = (_RATE.fullmatch(unit) or ("", ""))[1]
     factor = scaled(f"1{prefix}", BINARY if prefix.endswith("i") else DECIMAL)
-    return metric, Cell(column.title, value * (factor[0] if factor else 1), "", rounded)
+    return metric, Cell(column.title, value * (factor[0] if factor else 1), "", rounding)
 
 
 def _metric_of(unit: str) -> str:

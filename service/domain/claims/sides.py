@@ -219,8 +219,11 @@ def _claims(old_row: Row, row: Row) -> Iterator[Claim]:
         if metric in row.times:
             same_unit = 1 if row.time_unit == unit else PER_SECOND[unit] / PER_SECOND[row.time_unit]
             new = row.times[metric] * same_unit
-            yield Claim(row.line, row.name, metric, old, new, quotient(new, old), unit)
+            rounding = old_row.rounding[metric] + row.rounding[metric]
+            ratio = quotient(new, old)
+            yield Claim(row.line, row.name, metric, old, new, ratio, unit, rounding=rounding)
     for metric, old in old_row.counters.items():
         if metric in row.counters:
             new = row.counters[metric]
-            yield Claim(row.line, row.name, metric, old, new, quotient(new, old))
+            rounding = old_row.rounding[metric] + row.rounding[metric]
+            yield Claim(row.line, row.name, metric, old, new, quotient(new, old), rounding=rounding)

@@ -30,6 +30,8 @@ class Row:
     """A row as it is printed: times in ``time_unit``, which is ``%`` for a coefficient of variation.
 
     ``counters`` have no prefix; rates are those named ``items_per_second`` and ``bytes_per_second``.
+    ``rounding`` has, for each time and counter, how far the logarithm of the true value may be from that of
+    the printed one.
     """
 
     line: int
@@ -40,6 +42,7 @@ class Row:
     counters: Mapping[str, float] = field(default_factory=dict)
     label: str | None = None
     aggregate: str | None = None
+    rounding: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class Claim:
         unit: of times; empty for rates and counters, and for times that are printed without one.
         table: index of the table of the new values, if each side has a table of its own.
         is_other_variant: that table shows another variant than the patch set.
+        rounding: how far the logarithm of the true ratio may be from that of ``ratio``, because values are
+            printed with few digits; infinite if a value is printed as 0.
     """
 
     line: int
@@ -83,6 +88,7 @@ class Claim:
     after_label: str = ""
     table: int | None = None
     is_other_variant: bool = False
+    rounding: float = 0.0
 
 
 class Fault(StrEnum):

@@ -27,6 +27,7 @@ _DIGITS: Final = r"[0-9]{1,18}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,4})?"
 # Three digits after a comma are thousands: programs that print a decimal comma print no English unit.
 _NUMBER: Final = re.compile(rf"(?:{_DIGITS}|[0-9]{{1,3}}(?:[,'_][0-9]{{3}}){{1,5}}(?:\.[0-9]{{1,15}})?)")
 _SCALED: Final = re.compile(rf"({_DIGITS})([kKMGTmu\u00b5n]?)(i?)(/s|B/s)?")
+_PRINTED: Final = re.compile(r"[0-9][0-9,'_.]*")  # without an exponent
 _LIKE_NUMBER: Final = re.compile(r"[-+.]?[0-9]|[-+]?(?:nan|inf)\b", re.IGNORECASE)
 
 
@@ -103,6 +104,16 @@ def scaled(word: str, base: int | None) -> tuple[float, str] | None:
         raise Unreadable(Fault.PREFIX, word)
     value = float(found[1]) * (BINARY if found[3] else base or 1) ** float(_POWERS[found[2]])
     return _finite(value, word), found[4] or ""
+
+
+def rounding_of(word: str) -> float:
+    """Return how far the logarithm of a true value may be from that of a number, printed as this word.
+
+    The value is rounded to the last printed digit; a prefix or unit may follow. Infinite for 0.
+    """
+    found = _PRINTED.match(word)
+    digits = int(re.sub(r"\D", "", found[0])) if found else 0
+    return -math.log1p(-0.5 / digits) if digits else math.inf
 
 
 def quotient(new: float, old: float) -> float | None:

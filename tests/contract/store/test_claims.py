@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from service.ports.store import Store
 
 REVISION = ("review", "kv_engine", "1" * 40)
-CLAIM = Claim(3, "BM_\ufffdget<é>/64", "real_time", 12.5, 10.0, 0.8, "us", table=1, is_other_variant=True)
-NO_RATIO = Claim(4, "BM_put", "PeakBytes", 0.0, 7.0, None)
+CLAIM = Claim(
+    *(3, "BM_\ufffdget<é>/64", "real_time", 12.5, 10.0, 0.8, "us"),
+    table=1,
+    is_other_variant=True,
+    rounding=0.0625,
+)
+NO_RATIO = Claim(4, "BM_put", "PeakBytes", 0.0, 7.0, None, rounding=math.inf)
 CONFIG = {
     "kind": "benchmark",
     "pool": "perf",

@@ -43,6 +43,7 @@ def test_json_has_tables_claims_and_refusals() -> None:
     ]
     assert found["tables"][0]["rows"][0]["real_time"] == 31.0
     claim = found["claims"][0]
+    assert "rounding" not in claim.keys() | found["tables"][0]["rows"][0].keys()
     assert (claim["line"], claim["benchmark"], claim["metric"]) == (7, "BM_A/1", "real_time")
     assert (claim["before"], claim["after"], claim["ratio"], claim["unit"]) == (31.0, 24.0, 24 / 31, "ns")
     assert (claim["before_label"], claim["after_label"], claim["table"]) == ("Before:", "After:", 1)

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from service.adapters.postgres.persisted import (
+    claims_from,
     listings_from,
     mappings_of,
+    mappings_of_claims,
     mappings_of_listings,
     reasons_from,
     slowdowns_from,
 )
 from service.adapters.postgres.storable import clean_json
+from service.domain.claims.values import Claim
 from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
@@ -80,6 +83,17 @@ def test_a_number_that_json_cannot_hold_still_makes_a_sentence() -> None:
 def test_a_kind_of_a_later_version_is_refused() -> None:
     with pytest.raises(ValueError, match="unheard of"):
         reasons_from([{"kind": "unheard of", "facts": []}])
+
+
+@pytest.mark.parametrize("rounding", [0.0, 0.1 + 0.2, math.inf])
+def test_the_rounding_of_a_claim_is_read_as_it_was_also_where_no_digit_is_known(rounding: float) -> None:
+    claim = Claim(3, "BM_a", "cpu_time", 3.0, 0.0, 0.0, "ns", rounding=rounding)
+    assert claims_from(as_json(mappings_of_claims([claim]))) == (claim,)
+
+
+def test_a_claim_that_a_previous_version_stored_has_no_rounding() -> None:
+    before = {"line": 3, "benchmark": "BM_a", "metric": "cpu_time", "before": 3.0, "after": 2.0, "ratio": 0.5}
+    assert claims_from([before]) == (Claim(3, "BM_a", "cpu_time", 3.0, 2.0, 0.5),)
 
 
 PLAIN = Listing("executor", ("BM_a",), ("BM_b", "BM_a"))

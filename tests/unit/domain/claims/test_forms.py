@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Final
 
@@ -149,9 +150,55 @@ def test_compare_py_prints_ratios_that_are_more_precise_than_its_times() -> None
     )
     assert found.refused == ()
     assert found.claims == (
-        Claim(4, "BM_A/8", "real_time", 36.0, 36.0, 1.002, "", "Old", "New"),
-        Claim(4, "BM_A/8", "cpu_time", 76.0, 73.0, 1 - 0.0468, "", "Old", "New"),
+        Claim(4, "BM_A/8", "real_time", 36.0, 36.0, 1.002, "", "Old", "New", rounding=half(0.00005 / 1.002)),
+        Claim(4, "BM_A/8", "cpu_time", 76.0, 73.0, 0.9532, "", "Old", "New", rounding=half(0.00005 / 0.9532)),
     )
+
+
+def half(share: float) -> float:
+    return -math.log1p(-share)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rounding"),
+    [
+        ("1.2 GB/s", "2.40 GB/s", half(0.05 / 1.2) + half(0.005 / 2.4)),
+        ("1,200 items/s", "3k ops/s", half(0.5 / 1200) + half(0.5 / 3)),
+        ("31 us", "24.00 ns", half(0.5 / 31) + half(0.005 / 24)),
+        ("100 ns", "1.20e+03 ns", half(0.5 / 100) + half(0.005 / 1.2)),
+        ("0.5 ns", "0.00 ns", math.inf),
+    ],
+)
+def test_the_last_printed_digits_tell_how_far_the_ratio_is_rounded(
+    old: str, new: str, rounding: float
+) -> None:
+    (claim,) = find_claims(f"Faster\n\n| Benchmark | Old | New |\n|-|-|-|\n| BM_A | {old} | {new} |").claims
+    assert claim.rounding == pytest.approx(rounding)
+
+
+def test_times_counters_and_rates_of_the_console_are_rounded_as_they_are_printed() -> None:
+    old = "BM_A   31.0 ns   30 ns   7 Peak=2.50k bytes_per_second=1.5Gi/s"
+    new = "BM_A   0.024 us   0 us   7 Peak=3k bytes_per_second=1.25Gi/s"
+    head = "Benchmark   Time   CPU   Iterations"
+    found = find_claims(f"Faster\n\nBefore:\n{head}\n{old}\n\nAfter:\n{head}\n{new}")
+    assert {claim.metric: claim.rounding for claim in found.claims} == pytest.approx(
+        {
+            "real_time": half(0.05 / 31) + half(0.5 / 24),
+            "cpu_time": math.inf,
+            "Peak": half(0.005 / 2.5) + half(0.5 / 3),
+            "bytes_per_second": half(0.05 / 1.5) + half(0.005 / 1.25),
+        }
+    )
+
+
+def test_rates_between_blanks_and_durations_of_tests_are_rounded_too() -> None:
+    head = "Benchmark   Time   CPU Iterations"
+    sides = [f"{head}\nBM_A  9 ns  9 ns  7 {rate}k items/s\n\n" for rate in (12.5, 211.5)]
+    *_, claim = find_claims("Faster\n\nBefore:\n{}After:\n{}".format(*sides)).claims
+    assert claim.metric == "items_per_second"
+    assert claim.rounding == pytest.approx(half(0.05 / 12.5) + half(0.05 / 211.5))
+    (duration,) = find_claims("S\n\nBefore:\n[ OK ] S.R (30 ms)\n\nAfter:\n[ OK ] S.R (4 ms)").claims
+    assert duration.rounding == pytest.approx(half(0.5 / 30) + half(0.5 / 4))
 
 
 SEED: Final = Path(__file__).parents[3] / "samples" / "claims" / "tests.txt"
