@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -212,7 +211,7 @@ def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant
         obstacle = Obstacle.NO_RATIO
     if obstacle is not None or claimed is None:
         return Answered(claim, Answer.NOT_MEASURABLE, obstacle, row)
-    rounding = _rounding(claim)
+    rounding = claim.rounding
     if rounding > max(abs(claimed) / 2, math.log1p(row.same_within)):
         return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.FEW_DIGITS, row)
     if row.is_same_program:
@@ -233,21 +232,6 @@ def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant
 
 def _log(ratio: float | None) -> float | None:
     return math.log(ratio) if ratio is not None and 0 < ratio < math.inf else None
-
-
-def _rounding(claim: Claim) -> float:
-    """Return by how much the true log ratio may differ from that of the printed values."""
-    return sum(map(_half_a_digit, (claim.before, claim.after)))
-
-
-def _half_a_digit(value: float) -> float:
-    """Return half a unit of the last digit of a number, relative to it.
-
-    Zeros at its end are not known to be printed; those of an integer are taken to be.
-    """
-    exponent = Decimal(repr(value)).normalize().as_tuple().exponent
-    half = 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else math.inf
-    return -math.log1p(-half / value) if half < value else math.inf
 
 
 def _reach(row: Measured, family: int) -> float:

@@ -72,7 +72,7 @@ def test_the_interval_answers(claimed: float, low: float, high: float, answer: A
 
 
 def test_printed_digits_limit_what_is_claimed() -> None:
-    printed = Claim(7, NAME, "real_time", 30.0, 20.0, 2 / 3)  # from −30.5 to −36 %
+    printed = replace(claim(2 / 3), rounding=-math.log1p(-0.5 / 30) - math.log1p(-0.5 / 20))  # 30 → 20
     assert one(claim(2 / 3), row(0.71, 0.712)).answer is Answer.CONFIRMED
     assert one(claim(2 / 3), row(0.725, 0.735)).answer is Answer.SMALLER
     assert one(printed, row(0.725, 0.735)).answer is Answer.CONFIRMED
@@ -81,7 +81,8 @@ def test_printed_digits_limit_what_is_claimed() -> None:
 @pytest.mark.parametrize(("before", "after"), [(3.0, 2.0), (2.0, 1.0), (3.0, 3.0)])
 @pytest.mark.parametrize("measured", [row(0.4, 0.41), row(0.99, 1.01), row(1.4, 1.42), IDENTICAL])
 def test_too_few_digits_claim_nothing(before: float, after: float, measured: Measured) -> None:
-    found = one(Claim(7, NAME, "real_time", before, after, after / before), measured)
+    rounding = sum(-math.log1p(-0.5 / each) for each in (before, after))
+    found = one(replace(claim(after / before), rounding=rounding), measured)
     assert found.obstacle is Obstacle.FEW_DIGITS
 
 
