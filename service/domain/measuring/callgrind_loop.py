@@ -80,8 +80,11 @@ class Loop:
         return self.libraries.union(n for n, name in self.names.items() if name.startswith(_STANDARD))
 
     def costs(self) -> Iterator[Cost]:
-        """Read each line of costs."""
-        function, called, callee, address, calls = b"", b"", b"", 0, 0
+        """Read each line of costs.
+
+        Callgrind writes positions relative to the last line that is no call, those of calls too.
+        """
+        function, called, callee, address, calls, is_call = b"", b"", b"", 0, 0, False
         for line in self.body.split(b"\n"):
             if place := _PLACE.match(line):
                 if place[1] == b"fn":
@@ -89,12 +92,14 @@ class Loop:
                 elif place[1] == b"cfn":
                     called = place[2]
             elif found := _CALLS.match(line):
-                callee, calls = called, int(found[1])
+                callee, calls, is_call = called, int(found[1]), True
             elif cost := _COST.fullmatch(line):
-                address = _moved(address, cost[1])
+                moved = _moved(address, cost[1])
                 if function:
-                    yield Cost(function, address, [*map(int, (cost[2] or b"").split())], callee, calls)
-                callee, calls = b"", 0
+                    yield Cost(function, moved, [*map(int, (cost[2] or b"").split())], callee, calls)
+                if not is_call:
+                    address = moved
+                callee, calls, is_call = b"", 0, False
 
     def code(
         self, function: str = "", columns: Collection[str] = (), callees: Collection[str] = ()

@@ -44,7 +44,7 @@ SMALL = (
     "cfn=(3) push(int)'2",
     "calls=2 0x100",
     "+4 50 5",
-    "-8 1",
+    "-4 1",
     "fn=(4) std::sort<int>(int)",
     "0x200 7",
     "fn=(5) push(char)",
@@ -77,6 +77,17 @@ def test_costs_of_a_library_are_those_of_the_instruction_that_calls_it() -> None
 def test_costs_of_templates_of_the_standard_library_are_those_of_their_caller() -> None:
     _, other = code_of(loop(*SMALL), "push", ("Ir",))
     assert other.costs == {0x300: 9, 0x302: 7}
+
+
+@pytest.mark.parametrize(
+    "positions", [("+4", "+2", "+7", "+2"), ("0x1151", "0x1153", "0x1158", "0x115a")], ids=["relative", "not"]
+)
+def test_a_line_after_a_call_is_relative_to_the_line_before_it(positions: tuple[str, ...]) -> None:
+    """Valgrind 3.19 wrote both, of a loop that began in this call (--compress-pos=yes and no)."""
+    test, call, jump, end = positions
+    called = f"{test} 2", "cfn=(2) begin()", "calls=0 -40", f"{call} 1 1", f"{jump} 1", f"{end} 1 0 1"
+    (code,) = code_of(loop(*SMALL[:2], "fn=(1) outer()", "0x114d 2", *called), "outer", ("Ir",))
+    assert code.executed == {0x114D: 2, 0x1151: 2, 0x1158: 1, 0x115A: 1}
 
 
 def test_calls_are_counted_by_the_name_of_the_callee() -> None:
