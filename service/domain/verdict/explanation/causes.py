@@ -229,7 +229,7 @@ def _no_longer_packed(
     found: Mapping[Kind, tuple[float, Cause]], base: Sequence[LoopEvents], patch: Sequence[LoopEvents]
 ) -> tuple[float, Cause] | None:
     """Find out whether more instructions replace those that computed with several values."""
-    if Kind.INSTRUCTIONS not in found:
+    if Kind.INSTRUCTIONS not in found or not _are_listed(base, patch):
         return None
     cost, more = found[Kind.INSTRUCTIONS]
     before, after = packed(base[-1].executed), packed(patch[-1].executed)
@@ -244,10 +244,16 @@ def _is_same_code(base: Sequence[LoopEvents], patch: Sequence[LoopEvents]) -> bo
     """
     before, after = base[-1].executed, patch[-1].executed
     apart = sum(abs(before.get(text, 0.0) - after.get(text, 0.0)) for text in {*before, *after})
-    is_known = all(
-        0 < _LISTED * sum(rate for _, rate in own(side.counted).values()) <= sum(side.executed.values())
-        for side in (base[-1], patch[-1])
-    )
     old, new = _costs(base), _costs(patch)
     more = sum(abs(new[event] - old[event]) for event in Event)
-    return is_known and apart <= _EQUAL * sum(before.values()) and more <= _EQUAL * sum(old.values())
+    is_alike = apart <= _EQUAL * sum(before.values()) and more <= _EQUAL * sum(old.values())
+    return is_alike and _are_listed(base, patch)
+
+
+def _are_listed(*sides: Sequence[LoopEvents]) -> bool:
+    """Return whether nearly all instructions that the program executed are known by their text."""
+    for side in (launches[-1] for launches in sides):
+        executed = sum(rate for _, rate in own(side.counted).values())
+        if not 0 < _LISTED * executed <= sum(side.executed.values()):
+            return False
+    return True

@@ -160,8 +160,27 @@ def test_the_packed_instructions_of_a_loop_are_lost_if_more_others_replace_them(
     assert explanation(Explanation("s", "b", causes=(found,))) == sentence
 
 
-def test_packed_instructions_that_far_more_others_replace_are_not_the_cause() -> None:
-    base, patch = replace(loop(), executed={"addps %xmm0,%xmm1": 2}), loop(instructions=2 * BASE_RATE)
+@pytest.mark.parametrize(
+    ("packed", "listed", "kind"),
+    [
+        (20, 2000, Kind.VECTORISATION),
+        (2, 2000, Kind.INSTRUCTIONS),
+        (20, 1700, Kind.INSTRUCTIONS),
+        (20, 0, Kind.INSTRUCTIONS),
+    ],
+    ids=["lost", "far more others", "some not listed", "no listing"],
+)
+def test_packed_instructions_are_lost_if_the_listing_shows_what_replaces_them(
+    packed: float, listed: float, kind: Kind
+) -> None:
+    base = placed({"addps %xmm0,%xmm1": packed, "ret": 1000 - packed})
+    patch = placed({"addss %xmm0,%xmm1": listed} if listed else {}, 2000, instructions=2 * BASE_RATE)
+    assert [each.kind for each in named([base] * 2, [patch] * 2)] == [kind]
+
+
+def test_nothing_is_lost_for_sure_if_little_of_the_parent_is_listed() -> None:
+    base = placed({"addps %xmm0,%xmm1": 20})
+    patch = placed({"addss %xmm0,%xmm1": 2000}, 2000, instructions=2 * BASE_RATE)
     assert [each.kind for each in named([base] * 2, [patch] * 2)] == [Kind.INSTRUCTIONS]
 
 
