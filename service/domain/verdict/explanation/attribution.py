@@ -54,11 +54,13 @@ def attribute(base: Sequence[Sampled], patch: Sequence[Sampled], slowdown: float
     total = growth_of(*([each.time / whole for each in side] for side in (base, patch)))
     was, kept = matched(base, patch)
     before, after = (by_function(side, kept, whole) for side in (base, patch))
-    new, parts = _new_functions(patch, kept, whole), dict[Part, float]()
+    gone, new = (_below(side, kept, whole) for side in (base, patch))
+    parts = dict[Part, float]()
     for name in _large(after):
-        old = [each.get(was.get(name, name), 0.0) for each in before]
+        home = was.get(name, name)
+        old = [each.get(home, 0.0) for each in before]
         grown = growth_of(old, [each.get(name, 0.0) for each in after])
-        callee = largest_below(name, new, grown.growth)
+        callee = largest_below(grown.growth, gone.get(home, {}), new.get(name, {}))
         parts[Part(name, grown.growth, grown.low, grown.high, callee)] = grown.chance
     large = [each for each in _surely_grown(parts) if each.growth >= _NEGLIGIBLE * total.growth]
     if min(total.low, slowdown) <= 0 or total.high * _FAR < slowdown or total.low > slowdown * _FAR:
@@ -136,17 +138,17 @@ def by_function(
     return found
 
 
-def _new_functions(
+def _below(
     launches: Sequence[Sampled], kept: Collection[str], whole: float
-) -> Mapping[tuple[str, str], float]:
-    """Map functions that are not kept, each with the one that it counts for, to their mean times."""
-    found = defaultdict[tuple[str, str], float](float)
+) -> Mapping[str, Mapping[str, float]]:
+    """Map functions to those that count for them, as they are not kept, and these to their mean times."""
+    found = defaultdict[str, dict[str, float]](lambda: defaultdict(float))
     for launch in launches:
         scale = launch.time / whole / max(sum(launch.stacks.values()), 1) / len(launches)
         for stack, count in launch.stacks.items():
             function, innermost = _counted_for(stack, kept)
             if function != innermost:
-                found[function, innermost] += count * scale
+                found[function][innermost] += count * scale
     return found
 
 

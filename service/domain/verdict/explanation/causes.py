@@ -42,7 +42,8 @@ class Cause(NamedTuple):
     Of lost inlining these are the calls of a function that only the patch has; of lost vectorisation, which
     grew in no event, the instructions that compute with several values at once; of waiting, the seconds.
     Layout has no function. ``new_callee`` is a function that only the patch has and that ``function`` calls,
-    perhaps through others: it has a quarter of the growth, or more.
+    perhaps through others: it has a quarter of the growth, or more, and so have all such functions together
+    beyond what the parent's had that the patch does not have.
     """
 
     kind: Kind
@@ -174,24 +175,31 @@ def _function(
     old = {before: name for name, before in was.items()}
     executed = [side[-1].functions[Event.INSTRUCTIONS] for side in (base, patch)]
     kept = {old.get(name, name) for name in executed[0]} & {*executed[1]}
-    growth, new = defaultdict[str, float](float), dict[tuple[str, str], float]()
-    for sign, side, names in ((-1.0, base[-1], old), (1.0, patch[-1], dict[str, str]())):
+    growth = defaultdict[str, float](float)
+    gone, new = (defaultdict[str, dict[str, float]](dict) for _ in range(2))
+    for sign, side, names, below in ((-1.0, base[-1], old, gone), (1.0, patch[-1], dict[str, str](), new)):
         callers = {names.get(name, name): names.get(by, by) for name, (by, _) in own(side.counted).items()}
         for name, rate in side.functions[event].items():
             now = names.get(name, name)
             home = _home(now, callers, kept)
             growth[home] += sign * rate
-            if home != now and sign > 0:
-                new[home, name] = rate
+            if home != now:
+                below[home][now] = rate
     found = max(growth, key=growth.__getitem__, default="")
-    return found, largest_below(found, new, growth[found])
+    return found, largest_below(growth[found], gone[found], new[found])
 
 
-def largest_below(function: str, new: Mapping[tuple[str, str], float], growth: float) -> str:
-    """Return the new function below one that has the largest part of its growth; empty if that is small."""
-    below = {name: part for (caller, name), part in new.items() if caller == function}
-    name = max(sorted(below), key=below.__getitem__, default="")
-    return name if name and below[name] >= _NEW * growth > 0 else ""
+def largest_below(growth: float, gone: Mapping[str, float], new: Mapping[str, float]) -> str:
+    """Return the largest function that only the patch has below one that grew; empty if that is small.
+
+    Args:
+        growth: of the function, with all that counts for it.
+        gone: what the functions cost that only the parent has below it; their code may have moved.
+        new: what those cost that only the patch has.
+    """
+    name = max(sorted(new), key=new.__getitem__, default="")
+    more = sum(new.values()) - sum(gone.values())
+    return name if name and min(new[name], more) >= _NEW * growth > 0 else ""
 
 
 def _home(name: str, callers: Mapping[str, str], kept: Collection[str]) -> str:

@@ -133,6 +133,18 @@ def test_a_new_function_with_a_large_part_of_its_callers_growth_is_named() -> No
     assert told.startswith("b: mostly work, which calls the new part, +")
 
 
+@pytest.mark.parametrize(("own", "body", "callee"), [(700, 200, ""), (600, 300, "body")])
+@pytest.mark.parametrize("name", ["work", "lib::work"])
+def test_a_function_that_has_what_one_of_the_parent_had_is_not_named(
+    name: str, own: int, body: int, callee: str
+) -> None:
+    work, helper, header, new = (Function(each) for each in (name, "helper", "header", "body"))
+    old: Stacks = {(LOOP, WORK): 600, (LOOP, WORK, helper): 400}
+    patch: Stacks = {(LOOP, work): own, (LOOP, work, header): 200, (LOOP, work, new): body}
+    (part,) = attribute(launches(1.0, old), launches(1.1, patch, 2), 0.1).parts
+    assert (part.function, part.new_callee) == (name, callee)
+
+
 def test_the_ten_largest_functions_come_first() -> None:
     names = [Function(f"f{k}") for k in range(12)]
     old: Stacks = {(LOOP, each): 100 for each in names}

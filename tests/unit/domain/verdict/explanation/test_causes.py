@@ -404,6 +404,19 @@ def test_a_new_function_with_a_large_part_of_what_grew_is_named() -> None:
     assert told.endswith(", in work (a.cpp:3), which calls the new part")
 
 
+@pytest.mark.parametrize(
+    ("own", "bodies", "callee"), [(700, (200, 200), ""), (600, (200, 300), "body"), (625, (190, 215), "")]
+)
+def test_a_function_that_has_what_one_of_the_parent_had_is_not_named(
+    own: int, bodies: tuple[int, int], callee: str
+) -> None:
+    base = divided({"main": (50, ""), "work": (600, "main"), "helper": (400, "work")})
+    header, body = bodies
+    parts = {"work": (own, "main"), "header": (header, "work"), "body": (body, "work")}
+    (first,) = named([base] * 2, [divided({"main": (50, ""), **parts})] * 2, 0.03)
+    assert (first.function, first.new_callee) == ("work", callee)
+
+
 def divided(functions: dict[str, tuple[float, str]]) -> LoopEvents:
     whole = sum(rate for rate, _ in functions.values())
     found, own = loop(functions, instructions=whole), {name: rate for name, (rate, _) in functions.items()}
