@@ -109,6 +109,11 @@ def causes_told(found: Iterable[Explanation]) -> tuple[str, ...]:
     return (*explanations(known)[:TOLD], *more)
 
 
+def benchmarks_told(found: Iterable[Explanation]) -> tuple[str, ...]:
+    """Name the benchmarks that :func:`causes_told` writes a line for."""
+    return tuple(each.benchmark for each in found if _is_known(each))[:TOLD]
+
+
 def causes_on_lines(found: Iterable[Explanation]) -> tuple[Finding, ...]:
     """Write what to comment on the lines that the patch set touched, once for each line.
 

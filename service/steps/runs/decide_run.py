@@ -18,7 +18,7 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Outcome, vote_of
 from service.domain.runs.waivers import JudgedBuild, beyond_acceptance, waived_by
 from service.domain.values.identity import BuildName, RunKind
 from service.domain.verdict.explanation.explanation import unpack
-from service.domain.wording.explanations import causes_on_lines, causes_told
+from service.domain.wording.explanations import benchmarks_told, causes_on_lines, causes_told
 from service.domain.wording.failures import also_on_parent, partly_known
 from service.domain.wording.known_failures import closed_bugs, may_be_known
 from service.domain.wording.measured_causes import about_instructions
@@ -143,7 +143,7 @@ def explained(stored: Explanations, builds: Sequence[BuildRecord]) -> Mapping[in
             _LOG.warning("explanation.unreadable", id=build, error=repr(error))
             continue
         if lines:
-            found[build] = Explained(lines, comments, tuple(each.benchmark for each in counting))
+            found[build] = Explained(lines, comments, benchmarks_told(counting))
     return found
 
 

@@ -99,6 +99,22 @@ def test_an_explanation_replaces_the_line_that_only_counts_instructions(farm: Fa
     assert [line in message(farm) for line in (LINE, *counted)] == [True, False, True]
 
 
+def test_a_benchmark_that_no_line_explains_keeps_the_line_that_only_counts_instructions(farm: Farm) -> None:
+    names = [f"BM_{letter}" for letter in "bcdef"]
+    counted = tuple(f"{name}: instructions +300 %: all in work" for name in names)
+    found = [Explanation("bench", name, causes=(LOCKS,)) for name in names[1:]]
+    hindered = Explanation("bench", "BM_b", obstacle="the minute was used up")
+    farm.service.store.memory.explanations[1] = pack([hindered, *found])
+    with farm.service.store.transaction() as tx:
+        builds = [
+            replace(each, blamed=tuple(names), causes=(*each.causes, *counted))
+            for each in tx.builds.of_run(1)
+        ]
+        decide_run(tx, tx.runs.lock(1), builds, LINKS)
+    assert [line in message(farm) for line in counted] == [True, False, False, False, True]
+    assert "and 1 more, on the page of the build" in message(farm)
+
+
 def test_an_overridden_build_is_not_explained(farm: Farm) -> None:
     touch(farm)
     decide_first(farm)
