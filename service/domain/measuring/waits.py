@@ -17,6 +17,11 @@ _LOCK: Final = re.compile(
     r"pthread_(mutex_(timed|clock)?lock|rwlock_(timed|clock)?(rd|wr)lock|cond_(timed|clock)?wait"
     r"|join|barrier_wait)|sem_(timed|clock)?wait|std::thread::join"
 )
+# They end when another thread has done its work, unlike a lock or a timeout; the last one is of std::future.
+_OTHERS: Final = re.compile(
+    r"pthread_(cond_wait|join|barrier_wait)|sem_wait|std::thread::join"
+    r"|std::__atomic_futex_unsigned_base::_M_futex_wait_until(_steady)?"
+)
 _CALL: Final = re.compile(
     r"(clock_)?nanosleep|p?poll|p?select|epoll_p?wait|sched_yield|syscall|f?sync|fdatasync|msync|syncfs"
     r"|p?(read|write)v?(64)?|(recv|send)(from|to|msg)?|accept4?|connect|flock|wait(4|id|pid)"
@@ -33,9 +38,8 @@ def is_wait(stack: Sequence[Function]) -> bool:
 
 
 def waits_for_thread(stack: Sequence[Function]) -> bool:
-    """Return whether the innermost functions, those of libraries, wait for what another thread does."""
-    called = _called(stack)
-    return "syscall" in called or any(map(_LOCK.fullmatch, called[1:]))
+    """Return whether the innermost functions, those of libraries, wait for the work of another thread."""
+    return any(map(_OTHERS.fullmatch, _called(stack)[1:]))
 
 
 def _called(stack: Sequence[Function]) -> list[str]:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
-from service.domain.measuring.metric import own_clock
+from service.domain.measuring.metric import is_process_clock, own_clock
 from service.domain.measuring.sampled_stacks import Sampled, repetitions_of
 from service.domain.runs.judge_build import judge_measured
 from service.domain.values.errors import BadResults, CommandFailed, OutOfTime, Permanent
@@ -125,9 +125,7 @@ def _attribute(
         base, patch = ([*map(by_clock, side)] for side in named)
         waits = waiting(base, patch) if is_elapsed else None
         growth = attribute(base, patch, worst.growth if worst.verdict is Verdict.SLOWER else 0.0)
-        if threads_of(found.benchmark) == 1 and waits_for_others(*named):
-            why = found.obstacle or ("" if found.causes else OTHER_THREADS)
-            return replace(found, sampled=growth.sampled, obstacle=why)
+        is_by_others = _has_others(worst) and waits_for_others(*named)
     except (SideFailed, BadResults, OutOfTime) as error:  # the counts stand alone
         if found.obstacle not in {"", SEVERAL_THREADS}:
             return found
@@ -135,9 +133,18 @@ def _attribute(
         missing = "; ".join(filter(None, (counted, f"not sampled: {_words(error)}")))
         return replace(found, obstacle=missing)
     grown = found.causes
-    if waits:
-        grown = (waits, *(each for each in grown if each.kind is not Kind.LAYOUT))
-    return replace(found, causes=grown, **growth._asdict())
+    if waits or is_by_others:
+        grown = tuple(each for each in grown if each.kind is not Kind.LAYOUT)
+    if is_by_others:
+        why = found.obstacle or ("" if grown else OTHER_THREADS)
+        return replace(found, causes=grown, sampled=growth.sampled, obstacle=why)
+    return replace(found, causes=(waits, *grown) if waits else grown, **growth._asdict())
+
+
+def _has_others(row: Comparison) -> bool:
+    """Return whether its time has the work of threads that are not sampled; a thread's CPU time has not."""
+    name = row.row.benchmark
+    return threads_of(name) == 1 and (_is_elapsed(row) or is_process_clock(name))
 
 
 def _is_elapsed(row: Comparison) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
 from tests.unit.domain.gbench_files import row, whole
@@ -44,8 +44,9 @@ def write_sample(program: str, pattern: str, output: Path, log: ByteSink | None)
             log.write(b"libprofiler.so.0 is missing")
         return Completed(127, 0.1)
     waits = behaviour.get("waits", ())
+    libraries = [LIBRARY + k + (k > 0) for k in range(len(_libraries(behaviour)))]
     stacks = [
-        (count, [*([LIBRARY] if name in waits else []), BEGIN + 16 + k + (name in waits), BEGIN + 1])
+        (count, [*(libraries if name in waits else []), BEGIN + 16 + k + (name in waits), BEGIN + 1])
         for k, (name, count) in enumerate(samples.items())
     ]
     idle = sum(samples[name] for name in waits) / sum(samples.values())
@@ -65,6 +66,11 @@ def write_names(program: str, output: Path) -> Completed:
     behaviour = json.loads(program)
     samples = behaviour["samples"]
     lines = [f"{OFFSET + 16 + k} {name}(int)" for k, name in enumerate(samples)]
-    library = [f"object {LIBC}", f"0 {behaviour.get('waits for', 'clock_nanosleep')}"]
+    library = [f"object {LIBC}", *(f"{k} {name}" for k, name in enumerate(_libraries(behaviour)))]
     output.write_text("\n".join([f"object {OBJECT}", f"{OFFSET} {LOOP}", *lines, *library]))
     return Completed(0, 0.1)
+
+
+def _libraries(behaviour: Mapping[str, Any]) -> list[str]:
+    """Name the functions of libraries that a wait is in, the innermost first."""
+    return str(behaviour.get("waits for", "clock_nanosleep")).split()

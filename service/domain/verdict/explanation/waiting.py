@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.sampled_stacks import Sampled
 
 _PART: Final = 1 / 3  # of the growth of the elapsed time
+_MOST: Final = 1 / 2  # of it
 _NEGLIGIBLE: Final = 0.01  # of the parent's elapsed time
 
 
@@ -38,20 +39,26 @@ def waiting(base: Sequence[Sampled], patch: Sequence[Sampled]) -> Cause | None:
 
 
 def waits_for_others(base: Sequence[Sampled], patch: Sequence[Sampled]) -> bool:
-    """Return whether a single thread surely waits longer for others, by a third of the growth or more.
+    """Return whether a single thread surely waits longer for others, by half of the growth or more.
 
-    What those do is not sampled, so no function of its own is to blame.
+    What those do is not sampled, so no function of its own is to blame. A contended lock is its own wait.
     """
-    return _is_part(base, patch, *([each.real * _share(each) for each in side] for side in (base, patch)))
+    before, after = ([each.real * _share(each) for each in side] for side in (base, patch))
+    return _is_part(base, patch, before, after, part=_MOST)
 
 
 def _is_part(
-    base: Sequence[Sampled], patch: Sequence[Sampled], before: Sequence[float], after: Sequence[float]
+    base: Sequence[Sampled],
+    patch: Sequence[Sampled],
+    before: Sequence[float],
+    after: Sequence[float],
+    *,
+    part: float = _PART,
 ) -> bool:
     """Return whether seconds of an iteration surely grew, by a part of the elapsed time's growth."""
     found = growth_of(before, after)
     old, new = (fmean(each.real for each in side) for side in (base, patch))
-    return new > old and found.low > 0 and found.growth >= max(_PART * (new - old), _NEGLIGIBLE * old)
+    return new > old and found.low > 0 and found.growth >= max(part * (new - old), _NEGLIGIBLE * old)
 
 
 def _share(launch: Sampled) -> float:

@@ -13,6 +13,7 @@ from service.cli.local.results import JobResult
 from service.cli.local.why import is_answer
 from service.domain.building.spec import BuildSpec
 from service.domain.project.project_file import parse_job
+from service.domain.verdict.explanation.causes import Cause, Kind
 from service.domain.wording.build_causes import OTHER_THREADS, SEVERAL_THREADS
 from service.domain.wording.explanations import NOT_REACHED
 from service.steps.runs.gate import gate, local_spec
@@ -274,16 +275,41 @@ def test_waiting_comes_before_the_functions_that_hold_it(tmp_path: Path, name: s
     assert is_answer(found)
 
 
-def test_a_thread_that_waits_longer_for_others_is_not_to_blame(tmp_path: Path) -> None:
+def waiting_for(libraries: str) -> tuple[str, str]:
+    """Both sides of a program that waits in `work` for most of its time."""
     name = "BM_a/real_time"
     samples, counts = {"work": 900, "main": 100}, {"instructions": {name: 500}, "events": EVENTS}
-    waits = {"samples": samples, "waits": ["work"], "waits for": "syscall", **counts}
+    waits = {"samples": samples, "waits": ["work"], "waits for": libraries, **counts}
     base, patch = (json.dumps({"benchmarks": {name: time}} | waits) for time in (1e-6, 2e-6))
-    found = Desk(tmp_path, base, patch).gate()
+    return base, patch
+
+
+@pytest.mark.parametrize("counted", [(), (Cause(Kind.LAYOUT, "", 0.0, 0.0),)], ids=["nothing", "layout"])
+def test_a_thread_that_waits_longer_for_others_is_not_to_blame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: tuple[Cause, ...]
+) -> None:
+    monkeypatch.setattr("service.steps.measuring.explain_slower.causes", lambda *_, **__: counted)
+    name = "BM_a/real_time"
+    found = Desk(tmp_path, *waiting_for("libc.so.6 pthread_cond_wait")).gate()
     (why,) = found.why
     assert (why["causes"], why["parts"], why["obstacle"]) == ([], [], OTHER_THREADS)
     assert f"{name}: not explained: {OTHER_THREADS}" in found.end.causes
     assert is_answer(found)
+
+
+def test_a_single_thread_that_waits_longer_for_a_lock_is_told(tmp_path: Path) -> None:
+    (why,) = Desk(tmp_path, *waiting_for("libc.so.6 pthread_mutex_lock")).gate().why
+    assert [(each["kind"], each["function"]) for each in why["causes"]] == [("waiting", "work")]
+    assert [each["function"] for each in why["parts"]] == ["work"]
+
+
+@pytest.mark.parametrize(("name", "parts"), [("BM_a", ["work"]), ("BM_a/process_time", [])])
+def test_the_cpu_time_of_a_thread_has_no_work_of_others(tmp_path: Path, name: str, parts: list[str]) -> None:
+    samples = {"work": 100, "pop": 900}
+    waits = {"samples": samples, "waits": ["pop"], "waits for": "libc.so.6 pthread_cond_wait"}
+    base, patch = (json.dumps({"benchmarks": {name: time}} | waits) for time in (1e-6, 2e-6))
+    (why,) = Desk(tmp_path, base, patch).gate().why
+    assert [each["function"] for each in why["parts"]] == parts
 
 
 def test_waiting_explains_no_cpu_time(tmp_path: Path) -> None:

@@ -17,14 +17,19 @@ LOOP, POP, PUSH = Function("BM"), Function("Queue::pop"), Function("Queue::push"
 LOCK = (Function("pthread_mutex_lock", is_library=True), Function("libc.so.6", is_library=True))
 
 
-def launches(pop: float, push: float, work: float, seed: int = 1) -> list[Sampled]:
+JOIN = (Function("pthread_cond_wait", is_library=True), Function("libc.so.6", is_library=True))
+
+
+def launches(
+    pop: float, push: float, work: float, seed: int = 1, wait: tuple[Function, ...] = LOCK
+) -> list[Sampled]:
     """Six launches with these microseconds; each scatters by two percent."""
     draw, found = random.Random(seed), []  # noqa: S311 - repeatable on purpose
     for _ in range(6):
         parts = [each * draw.gauss(1, 0.02) for each in (pop, push, work)]
-        stacks = dict(zip([(LOOP, POP, *LOCK), (LOOP, PUSH, *LOCK), (LOOP, POP)], parts, strict=True))
+        stacks = dict(zip([(LOOP, POP, *wait), (LOOP, PUSH, *wait), (LOOP, POP)], parts, strict=True))
         counts = {stack: round(500 * part / sum(parts)) for stack, part in stacks.items()}
-        share = (counts[LOOP, POP, *LOCK] + counts[LOOP, PUSH, *LOCK]) / sum(counts.values())
+        share = (counts[LOOP, POP, *wait] + counts[LOOP, PUSH, *wait]) / sum(counts.values())
         found.append(Sampled(counts, sum(parts) * 1e-6, sum(parts) * 1e-6, share))
     return found
 
@@ -42,18 +47,38 @@ def test_waiting_that_grew_little_or_moved_is_no_cause(patch: tuple[float, float
 
 
 @pytest.mark.parametrize(
-    ("patch", "is_longer"), [((3.8, 1.0, 3.0), True), ((1.0, 1.0, 6.0), False), ((1.1, 1.0, 5.0), False)]
+    ("patch", "is_longer"),
+    [((3.8, 1.0, 3.0), True), ((1.0, 1.0, 6.0), False), ((1.1, 1.0, 5.0), False), ((2.0, 1.0, 4.6), False)],
+    ids=["waits", "works", "works, waits hardly", "works more than it waits"],
 )
 def test_the_work_of_others_that_a_thread_waits_longer_for_is_not_seen(
     patch: tuple[float, float, float], *, is_longer: bool
 ) -> None:
-    assert waits_for_others(launches(1.0, 1.0, 3.0), launches(*patch, 2)) == is_longer
+    assert waits_for_others(launches(1.0, 1.0, 3.0, wait=JOIN), launches(*patch, 2, JOIN)) == is_longer
 
 
-def test_a_sleep_waits_for_no_other_thread() -> None:
-    sleep = Function("clock_nanosleep", is_library=True)
-    base, patch = ([Sampled({(LOOP, sleep): 9, (LOOP,): 1}, time, time)] * 6 for time in (1e-6, 2e-6))
-    assert not waits_for_others(base, patch)
+@pytest.mark.parametrize(
+    ("libraries", "is_by_others"),
+    [
+        ("clock_nanosleep", False),
+        ("syscall", False),
+        ("pthread_mutex_lock libc.so.6", False),
+        ("pthread_cond_timedwait libc.so.6", False),
+        ("pthread_cond_clockwait libc.so.6", False),
+        ("sem_timedwait libc.so.6", False),
+        ("sem_wait libc.so.6", True),
+        ("pthread_barrier_wait libc.so.6", True),
+        ("std::thread::join libc.so.6 libc.so.6", True),
+        ("std::__atomic_futex_unsigned_base::_M_futex_wait_until syscall", True),
+    ],
+)
+def test_only_what_ends_when_another_thread_is_done_waits_for_it(
+    libraries: str, *, is_by_others: bool
+) -> None:
+    called = (Function(each, is_library=True) for each in libraries.split())
+    stacks = {(LOOP, *called): 9, (LOOP,): 1}
+    base, patch = ([Sampled(stacks, time, time)] * 6 for time in (1e-6, 2e-6))
+    assert waits_for_others(base, patch) == is_by_others
 
 
 FLUSH, WAIT, TAKE = Function("Disk::flush"), Function("Queue::wait_for_item"), Function("Queue::take")
