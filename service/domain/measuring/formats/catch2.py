@@ -136,9 +136,19 @@ def _sampling(suite: Suite, name: str) -> Invocation:
         raise NotMeasured(f"no test case is known: {name}")
     cases = accumulate(parts, lambda first, second: f"{first}/{second}")
     chosen = ",".join('"' + _SPECIAL.sub(r"\\\1", each) + '"' for each in cases)
-    args = re.sub(rf"(^|\0){_WARM_UP[0]}[=\0][^\0]*", "", "\0".join(suite.args))
-    own = replace(suite, args=tuple(filter(None, args.split("\0"))))
+    own = replace(suite, args=_without_warm_up(suite.args))
     return start(own, _SAMPLE, (chosen, *_FLAGS, *_WARM_UP))
+
+
+def _without_warm_up(args: Sequence[str]) -> tuple[str, ...]:
+    """Leave out the option and its value, which is the next argument unless it has a ``=``."""
+    option, found = _WARM_UP[0], list(args)
+    for at in reversed(range(len(found))):
+        if found[at] == option:
+            del found[at : at + 2]
+        elif found[at].startswith(f"{option}="):
+            del found[at]
+    return tuple(found)
 
 
 def _in_order(_: bytes, names: Sequence[str], name: str) -> Place:

@@ -126,10 +126,11 @@ def test_a_name_that_another_benchmark_may_have_is_not_sampled(
 
 
 def test_catch2_samples_the_test_cases_that_a_benchmark_can_be_in() -> None:
-    args = ("--benchmark-warmup-time", "10", "--benchmark-samples", "5")
-    suite = Suite("s", "build/s", format=Format.CATCH2, filter="[x]", args=args)
+    args = ("--benchmark-warmup-time", "10", "--benchmark-samples", "5", "--data", "")
+    warm_up = "--benchmark-warmup-time=20"
+    suite = Suite("s", "build/s", format=Format.CATCH2, filter="[x]", args=(*args, warm_up))
     found = format_of(suite).sample(suite, 'a, "b"/[c]/push').arguments
-    assert found[:4] == ("./build/s", *args[2:], r'"a\, \"b\"","a\, \"b\"/\[c\]"')
-    assert found.count("--benchmark-warmup-time") == 1, "a second one is an error"
+    assert found[:6] == ("./build/s", *args[2:], r'"a\, \"b\"","a\, \"b\"/\[c\]"')
+    assert "".join(found).count("--benchmark-warmup-time") == 1, "a second one is an error"
     with pytest.raises(NotMeasured):
         format_of(suite).sample(suite, "push")
