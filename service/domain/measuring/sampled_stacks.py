@@ -52,6 +52,8 @@ _WAITS: Final = 0.05  # of the samples of a loop whose CPU time is not known
 # Google Benchmark calls such a function, which has the timed loop; no other takes the state. So does that of
 # nanobench have it, for each type of code that it runs.
 _LOOP: Final = re.compile(rb"\(benchmark::State&[,)]|ankerl::nanobench::Bench::run(?:Impl)?<")
+# From 4.4 on, its first type is the code given to setup(), or without that an empty function of Bench::run.
+_SET_UP: Final = re.compile(rb"ankerl::nanobench::Bench::runImpl<(?!ankerl::nanobench::Bench::run<)")
 # Catch2's, for each BENCHMARK of a test case. The code of a BENCHMARK_ADVANCED takes another type: it also
 # has what is not timed.
 _CATCH2_LOOP: Final = re.compile(
@@ -280,7 +282,10 @@ def _loops(names: Mapping[Frame, bytes], places: AbstractSet[Place]) -> Abstract
         if each := _CATCH2_LOOP.search(name[:LINE_BYTES]):
             numbered[each[1], int(each[2])].add(frame)
     if not numbered:
-        return {frame for frame, name in names.items() if _LOOP.search(name)}
+        found = {frame for frame, name in names.items() if _LOOP.search(name)}
+        if any(_SET_UP.search(names[frame]) for frame in found):
+            raise BadResults("its setup() runs only once before the loop that is sampled")
+        return found
     place, *others = places
     if others or len(numbered) != place.loops or len({case for case, _ in numbered}) > 1:
         raise BadResults("the timed loops are not those of the benchmarks that ran")

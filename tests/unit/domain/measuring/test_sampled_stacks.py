@@ -184,13 +184,33 @@ def catch2(takes: str, *numbers: int) -> dict[Frame, bytes]:
     return {Frame(PATH, 10 * k): (MODEL % (takes, k)).encode() for k in numbers} | {WORK: b"work()"}
 
 
-def test_the_loop_of_nanobench_is_its_function_that_runs_the_code() -> None:
-    name = (
-        b"ankerl::nanobench::Bench& ankerl::nanobench::Bench::runImpl<main::{lambda()#1}>(main::{lambda()#1}"
-    )
+BENCH = b"ankerl::nanobench::Bench& ankerl::nanobench::Bench::"
+OWN = b"ankerl::nanobench::Bench::run<%s>(%s)::{lambda()#1}"
+LAMBDA, FUNCTION = (b"main::{lambda()#1}", b"main::{lambda()#1}&&"), (b"void (&)()", b"void (&)()")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"run<main::{lambda()#1}>(main::{lambda()#1}&&)",
+        b"runImpl<%s, main::{lambda()#1}>(main::{lambda()#1}&, main::{lambda()#1}&&)" % (OWN % LAMBDA),
+        b"runImpl<%s, void (&)()>(void (&)(), void (&)())" % (OWN % FUNCTION),
+    ],
+    ids=["up to 4.3", "from 4.4 on", "of a function"],
+)
+def test_the_loop_of_nanobench_is_its_function_that_runs_the_code(name: bytes) -> None:
+    name = BENCH + name
     found = sampled(Profile({(LOOP, WORK): 9000, (WORK,): 5}, 1e-6, math.inf), {LOOP: name, WORK: b"work()"})
     assert [stack[1].name for stack in found.stacks] == ["work"]
     assert [*found.stacks.values()] == [9000]
+
+
+@pytest.mark.parametrize("op", [b"main::{lambda()#4}", b"std::function<void ()>&"])
+def test_a_benchmark_of_nanobench_that_sets_its_epochs_up_is_refused(op: bytes) -> None:
+    """Without end, it has a single epoch: the code sorts, for example, what it sorted before."""
+    name = BENCH + b"runImpl<main::{lambda()#3}, %s>(main::{lambda()#3}&, %s)" % (op, op)
+    with pytest.raises(BadResults, match=r"setup\(\) runs only once"):
+        sampled(Profile({(LOOP, WORK): 9000}, 1e-6, math.inf), {LOOP: name, WORK: b"work()"})
 
 
 def test_a_benchmark_of_catch2_has_the_loop_of_its_place() -> None:
