@@ -361,6 +361,17 @@ class TestCalibrations:
         self.add(site.store, job="second")
         assert site.upkeep.preempt_calibrations() == held[1:2]
 
+    def test_one_whose_end_is_not_analysed_yet_takes_no_place_of_those_that_can_end(
+        self, site: StoreSite
+    ) -> None:
+        queue(site.store, *(named(f"idle{n}", spec={"kind": "calibration"}) for n in range(2)))
+        running, executed = (site.claim(f"perf-{n:02}") for n in range(2))
+        site.complete(executed)
+        site.hold_ended(executed, "perf-01")
+        self.add(site.store)
+        assert locked(site.store, executed).state is BuildState.EXECUTED
+        assert site.upkeep.preempt_calibrations() == [running]
+
     def test_a_build_of_another_pool_has_one_on_its_own_host_end(self, site: StoreSite) -> None:
         queue(site.store, *(named(f"idle{n}", spec={"kind": "calibration"}) for n in range(3)))
         held = [site.claim(f"perf-{n:02}") for n in range(3)]

@@ -290,7 +290,8 @@ class MemoryUpkeep(Upkeep):
 
     def preempt_calibrations(self) -> Sequence[int]:
         held = [self.memory.builds[number - 1] for number in self.memory.leases]
-        idle = [build for build in held if build.spec.get("kind") in _IDLE]
+        states = {BuildState.RUNNING, BuildState.FINISHED}
+        idle = [build for build in held if build.spec.get("kind") in _IDLE and build.state in states]
         idle.sort(key=lambda build: (build.cancel_requested, build.id), reverse=True)
         gone: set[int] = set()
         for pool, wanting in self._wanting().items():

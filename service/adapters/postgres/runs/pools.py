@@ -58,14 +58,14 @@ WITH wanting AS (
            ) AS place
     FROM lease AS l
     JOIN build AS idle ON idle.id = l.build_id AND idle.spec ->> 'kind' IN {t.IDLE_KINDS}
+        AND idle.state IN ('running', 'finished')
     JOIN wanting ON wanting.pool = idle.pool OR EXISTS (
         SELECT FROM machine AS own JOIN machine AS beside ON beside.host = own.host
         WHERE own.name = l.machine AND beside.pool = wanting.pool
           AND beside.last_seen_at > now() - make_interval(secs => :seen_within))
 )
 UPDATE build SET cancel_requested = true
-WHERE state IN ('running', 'finished') AND NOT cancel_requested
-  AND id IN (SELECT id FROM ranked WHERE place <= builds)
+WHERE NOT cancel_requested AND id IN (SELECT id FROM ranked WHERE place <= builds)
 RETURNING id
 """)  # noqa: S608 - put together from constants
 # Of a pool's idle machines the one that was calibrated last is its spare; a machine without another that may
