@@ -297,7 +297,7 @@ def test_a_thread_that_waits_longer_for_others_is_not_to_blame(
     assert is_answer(found)
 
 
-def test_a_single_thread_that_waits_longer_for_a_lock_is_told(tmp_path: Path) -> None:
+def test_a_single_thread_that_waits_longer_for_a_lock_is_to_blame(tmp_path: Path) -> None:
     (why,) = Desk(tmp_path, *waiting_for("libc.so.6 pthread_mutex_lock")).gate().why
     assert [(each["kind"], each["function"]) for each in why["causes"]] == [("waiting", "work")]
     assert [each["function"] for each in why["parts"]] == ["work"]
