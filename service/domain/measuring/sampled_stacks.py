@@ -314,12 +314,13 @@ def _sampled(
     if not found:
         raise BadResults("no sample is in the timed loop")
     # Trials with fewer iterations precede the last one, and take less time than it.
-    if found.total() > (most := 2 * profile.timed * FREQUENCY):
-        # The function may set up, and call another one that takes the state and has the loop.
-        found = _innermost(found, {functions[frame] for frame in functions if frame in loops})
-        taken = found.total()
-        if not most / 4 < taken <= most:
-            raise BadResults("the benchmark spends more time outside of its timed loop than in it")
+    most = 2 * profile.timed * FREQUENCY
+    # The function may set up, and call another one that takes the state and has the loop.
+    inner = _innermost(found, {functions[frame] for frame in functions if frame in loops})
+    if most / 4 < inner.total() <= most:
+        found, taken = inner, inner.total()
+    if found.total() > most:
+        raise BadResults("the benchmark spends more time outside of its timed loop than in it")
     if math.isinf(profile.timed) and share_of_waits(found) > _WAITS:
         raise BadResults("the benchmark waits, and its CPU time is not known")
     # Google Benchmark divides elapsed time by the iterations of all threads, and so CPU time by one of them.

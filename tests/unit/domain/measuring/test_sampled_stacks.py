@@ -155,14 +155,15 @@ def test_a_stack_too_deep_for_the_profiler_is_in_the_timed_function() -> None:
         sampled(Profile({(COPY,) * 63: 2}, 1.0, 1.0), NAMES)
 
 
-def test_a_function_that_only_sets_up_may_call_the_one_with_the_loop() -> None:
+@pytest.mark.parametrize("samples", [300, 3000])
+def test_a_function_that_only_sets_up_may_call_the_one_with_the_loop(samples: int) -> None:
     inner = Frame(PATH, 7)
     names = {**NAMES, inner: b"epilogue(benchmark::State&, World&)"}
-    set_up: dict[tuple[Frame, ...], int] = {(LOOP, WORK): 3000, (LOOP, inner, COPY): 900}
+    set_up: dict[tuple[Frame, ...], int] = {(LOOP, WORK): samples, (LOOP, inner, COPY): 900}
     found = sampled(Profile(set_up, 1e-6, 1.0), names)
     assert [[each.name for each in stack] for stack in found.stacks] == [["epilogue", "memcpy"]]
     with pytest.raises(BadResults, match="outside of its timed loop"):
-        sampled(Profile({**set_up, (LOOP, inner, COPY): 90}, 1e-6, 1.0), names)
+        sampled(Profile({(LOOP, WORK): 3000, (LOOP, inner, COPY): 90}, 1e-6, 1.0), names)
 
 
 @pytest.mark.parametrize(("seconds", "is_refused"), [(0.9, False), (1.1, True)])
