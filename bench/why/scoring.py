@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Score(StrEnum):
     """Judgement of an explanation; it is right if both its function and its kind are.
 
-    ``LAYOUT`` is for a change without effect of which only the layout is named.
+    ``LAYOUT``: the change has no effect, and the explanation blames only the layout.
     """
 
     RIGHT = "right"

@@ -70,7 +70,7 @@ class Measured:
 
     ``same_within`` is that of its job's policy: a smaller change counts as none. ``names_metrics``: its suite
     names the metrics to compare, and all else is not looked at. ``cpus`` are the machine's; 0: unknown.
-    ``per`` is the rate by which a time is divided because an iteration does other work; else empty. ``error``
+    ``per``: an iteration does other work, so times are divided by this rate; else empty. ``error``
     is the standard error of the ratio's logarithm; None for a counter that repeats exactly.
     """
 
@@ -147,7 +147,7 @@ def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered
 
 
 def _variants(claims: Iterable[Claim]) -> frozenset[str]:
-    """Return the benchmarks of which several lines may have the patch set's value of one metric."""
+    """Return the benchmarks that have several new values of one metric, without other variants."""
     lines: dict[tuple[str, str], set[int]] = {}
     for each in claims:
         if not each.is_other_variant:
@@ -156,7 +156,7 @@ def _variants(claims: Iterable[Claim]) -> frozenset[str]:
 
 
 def _names(claim: Claim) -> tuple[str, ...]:
-    """Return the name of a claim, and then the benchmark of which it may be an aggregate."""
+    """Return the claimed name, and the name without the suffix of an aggregate."""
     return (claim.benchmark, *(claim.benchmark.removesuffix(each) for each in _AGGREGATES))
 
 

@@ -127,7 +127,7 @@ class _Finder:
             self._read_text(line)
 
     def _form_of(self, line: Line) -> Form | None:
-        """Return the form of which a line is a row: that of the open block first."""
+        """Return the form that accepts a line as a row; the open block's form is asked first."""
         if self._open and self._open.form.is_row(line, self._open.header):
             return self._open.form
         return next((form for form in FORMS if not form.needs_header and form.is_row(line, None)), None)
