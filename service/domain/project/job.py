@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final
 
 import pathspec
@@ -105,6 +105,18 @@ class Job:
         if not isinstance(found, BenchmarkConfiguration):
             raise TypeError(f"job {self.name} of kind {self.kind} compares nothing")
         return found
+
+    @property
+    def unfiltered(self) -> Job | None:
+        """The job with only those benchmark programs that have a filter, without it; None if none has one.
+
+        The filters of tests stay: what they leave out may not be fit to run.
+        """
+        own = self.configuration
+        if not (self.compares and isinstance(own, BenchmarkConfiguration)):
+            return None
+        suites = tuple(replace(each, filter="") for each in own.suites if each.filter)
+        return replace(self, configuration=replace(own, suites=suites)) if suites else None
 
     @property
     def config_hash(self) -> str:

@@ -164,17 +164,18 @@ class Explanation:
             raise BadResults(f"the explanation cannot be read: {error!r}") from None
 
 
-def pack(found: Sequence[Explanation]) -> bytes:
+def pack(found: Sequence[Explanation], beside: bytes = b"") -> bytes:
     """Write explanations as compressed JSON of at most ``MOST_PACKED`` bytes.
 
     The stacks and instructions follow all else, in a gzip member of their own, because decisions need none of
     them. The narrowest stacks, then the longest lists of instructions, are left out if it would be longer.
+    Another gzip member ``beside`` comes last, because previous versions do not read so far.
     """
     found, room = found[:MOST_EXPLAINED], _ROOM
     brief = gzip.compress(_json([_cut(each.to_mapping()) for each in found]), mtime=0)
     while True:
         large = _json(_large(found, room))
-        packed = brief + gzip.compress(large, mtime=0)
+        packed = brief + gzip.compress(large, mtime=0) + beside
         if len(packed) <= MOST_PACKED or not room:
             return packed
         room = min(room, len(large)) // 2
@@ -219,16 +220,37 @@ def unpack(data: bytes, stacks_of: int | None = None) -> tuple[Explanation, ...]
     return tuple(map(Explanation.from_mapping, wanted))
 
 
-def _read(data: bytes, most: int) -> tuple[list[dict[str, Any]], bytes]:
-    """Read the mappings in the first gzip member, and return also the bytes after it."""
+def beside_in(data: bytes) -> bytes:
+    """Return what :func:`pack` wrote beside the explanations, without parsing these; raises BadResults."""
+    return read_member(read_member(data, _MOST_BRIEF)[1], _MOST_JSON)[1]
+
+
+def read_member(data: bytes, most: int) -> tuple[bytes, bytes]:
+    """Decompress the first gzip member, and return also the bytes after it.
+
+    Raises:
+        BadResults: it has more than ``most`` bytes, is incomplete or something else.
+    """
     reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
-        rows = json.loads(reader.decompress(data, most)) if len(data) <= MOST_PACKED else None
-    except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
+        found = reader.decompress(data, most) if len(data) <= MOST_PACKED else b""
+    except zlib.error as error:
         raise BadResults(f"the explanations cannot be read: {error!r}") from None
-    if not reader.eof or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadResults("the explanations cannot be read: they are incomplete, too large or something else")
-    return rows[:MOST_EXPLAINED], reader.unused_data
+    if not reader.eof:
+        raise BadResults("the explanations cannot be read: they are incomplete or too large")
+    return found, reader.unused_data
+
+
+def _read(data: bytes, most: int) -> tuple[list[dict[str, Any]], bytes]:
+    """Read the mappings in the first gzip member, and return also the bytes after it."""
+    found, rest = read_member(data, most)
+    try:
+        rows = json.loads(found)
+    except (ValueError, RecursionError) as error:
+        raise BadResults(f"the explanations cannot be read: {error!r}") from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadResults("the explanations cannot be read: they are something else")
+    return rows[:MOST_EXPLAINED], rest
 
 
 def _cut(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds

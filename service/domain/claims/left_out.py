@@ -1,0 +1,78 @@
+"""Keep what was measured of claimed benchmarks that a filter leaves out: it answers only claims."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from service.domain.claims.answers import Measured
+from service.domain.values.errors import BadResults
+from service.domain.verdict.explanation.explanation import beside_in, read_member
+from service.domain.verdict.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from service.domain.verdict.inference.verdict import Comparison
+
+MOST_LEFT_OUT: Final = 50  # benchmarks of a build
+LEAST_PAIRS: Final = 6  # with fewer, no interval by ranks has 95 % confidence
+_MOST_ROWS: Final = 200
+_MOST_JSON: Final = 1 << 20  # bytes
+_OF_JOB: Final = {"job", "same_within", "names_metrics", "cpus", "is_same_program"}  # which the reader knows
+# Why there is no ratio. No other verdict is kept: these rows are no part of the judged family.
+_WITHOUT_RATIO: Final = frozenset({Verdict.NEW, Verdict.REMOVED, Verdict.BROKEN, Verdict.FAILING})
+
+
+def left_out_row(found: Comparison) -> Measured:
+    """Keep the ratio of a comparison with a single look, and its interval if it has enough pairs."""
+    low, high = found.interval if found.interval and found.pairs >= LEAST_PAIRS else (None, None)
+    verdict = found.verdict if found.verdict in _WITHOUT_RATIO else Verdict.UNDECIDED
+    names = "", found.row.suite, found.row.benchmark, found.row.metric.name
+    return Measured(*names, verdict, found.pairs, found.ratio, low, high, found.error).with_reasons(
+        found.reasons
+    )
+
+
+def pack_left_out(rows: Sequence[Measured]) -> bytes:
+    """Write rows as a gzip member that goes beside explanations; empty without rows."""
+    kept = [{name: value for name, value in asdict(row).items() if name not in _OF_JOB} for row in rows]
+    return gzip.compress(json.dumps(kept[:_MOST_ROWS]).encode(), mtime=0) if rows else b""
+
+
+def left_out_in(packed: bytes) -> tuple[Measured, ...]:
+    """Read the rows of a build from its packed explanations, without what its job and machine decide.
+
+    Raises:
+        BadResults: they cannot be read.
+    """
+    if not (data := beside_in(packed)):
+        return ()
+    try:
+        return tuple(map(_row, json.loads(read_member(data, _MOST_JSON)[0])[:_MOST_ROWS]))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise BadResults(f"the claimed rows cannot be read: {error!r}") from None
+
+
+def answering(
+    compared: Sequence[Measured], left_out: Iterable[Measured], benchmarks: Collection[str]
+) -> tuple[Measured, ...]:
+    """Add rows left out to the compared ones, of those ``benchmarks`` that were not compared."""
+    missing = {*benchmarks}.difference(row.benchmark for row in compared)
+    return (*compared, *(row for row in left_out if row.benchmark in missing))
+
+
+def _row(row: dict[str, Any]) -> Measured:
+    """Read a row that a machine wrote, if its values are of the right kinds."""
+    texts = {name: row[name] for name in ("suite", "benchmark", "metric", "per")}
+    ratios = {name: row[name] for name in ("ratio", "low", "high")}
+    others = {name: row[name] for name in ("pairs", "error")}
+    are_positive = all(each is None or 0 < each < math.inf for each in ratios.values())
+    if not are_positive or not (others["error"] is None or 0 <= others["error"] < math.inf):
+        raise ValueError("not a ratio with its error")
+    if not all(isinstance(each, str) for each in texts.values()) or type(others["pairs"]) is not int:
+        raise TypeError("not a row")
+    return Measured(job="", verdict=Verdict(row["verdict"]), **texts, **ratios, **others)
