@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from service.domain.claims.left_out import pack_left_out
 from service.domain.measuring.pair_record import MeasuredPairs, read_pairs
 from service.domain.runs.judge_build import slow_downs
 from service.domain.runs.machine_report import MachineReport
@@ -30,6 +31,7 @@ from service.steps.measuring.course import Course
 from service.steps.measuring.explain_slower import explain_slower
 from service.steps.measuring.find_identical_programs import find_identical_programs
 from service.steps.measuring.launching import Launcher, SideFailed, cpus_wanted
+from service.steps.measuring.left_out import measure_left_out
 from service.steps.measuring.measure import measure
 from service.steps.measuring.prepare_sides import prepare_sides
 from service.steps.measuring.rehearse import fix_listings
@@ -152,6 +154,11 @@ def _is_explained_later(session: BuildSession, measured: Measurement, confirmed:
 def explain_reported(session: BuildSession) -> tuple[Explanation, ...]:
     """Explain the slower benchmarks of a build whose report said that it has some."""
     return explain_slower(session, session.claimed.fix_listings(()))
+
+
+def measure_claimed(session: BuildSession) -> bytes:
+    """Measure what the commit message claims and the filters of the reported build leave out."""
+    return pack_left_out(measure_left_out(session, session.claimed.fix_listings(())))
 
 
 def _building(seconds: Mapping[str, float]) -> float:

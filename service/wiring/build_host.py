@@ -17,7 +17,7 @@ from service.adapters.building.toolchain import toolchain_fingerprint
 from service.adapters.machines.linux import read_load
 from service.adapters.sources.dependencies.cache import CachedDependencies
 from service.adapters.sources.git.mirror import GitSource
-from service.kinds.comparing import explain_reported
+from service.kinds.comparing import explain_reported, measure_claimed
 from service.kinds.runners import RUNNERS
 from service.ports.building import ArtifactKind
 from service.steps.building.session import BuildHost, CompilerCache
@@ -77,6 +77,7 @@ def make_build_host(
         read_load=read_load,
         runners=RUNNERS,
         explain=explain_reported,
+        measure_left_out=measure_claimed,
     )
 
 

@@ -72,6 +72,8 @@ class BuildHost:
     runners: Mapping[str, Callable[[BuildSession[Any]], MachineReport]]  # the work on a build, by job kind
     # Explains what is slower after the report of a build, whose pairs are recorded; None: nothing does.
     explain: Callable[[BuildSession[Any]], Sequence[Explanation]] | None = None
+    # Then measures claimed benchmarks that filters leave out, and packs their rows; None: nothing does.
+    measure_left_out: Callable[[BuildSession[Any]], bytes] | None = None
     host_cpus: tuple[int, ...] = ()
     builds_beside: int = 1  # how many builds that compare nothing share the CPUs
     tools: Mapping[str, str] = field(default_factory=dict)  # the versions of the compilers and of the system

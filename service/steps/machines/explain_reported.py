@@ -25,9 +25,9 @@ _LOG: Final = structlog.get_logger(__name__)
 def report_and_explain(
     session: BuildSession, report: MachineReport, explain: Callable[[BuildSession], Sequence[Explanation]]
 ) -> None:
-    """Report a build, explain what is slower, and end the lease.
+    """Report a build, explain what is slower, measure what else is claimed, and end the lease.
 
-    All after the report is optional: whatever fails is logged, and leaves the build without an explanation.
+    All after the report is optional: whatever fails is logged, and leaves the build without it.
 
     Raises:
         Drained: the worker was asked to stop before the report.
@@ -40,8 +40,10 @@ def report_and_explain(
     timed = replace(timed, host=replace(host, artifacts=host.artifacts.watched(timed.watch)))
     claimed.report(report.to_mapping(), timed.watch)
     try:
-        if found := explain(timed):
-            packed = pack(with_touched_lines(timed.spec, host.source, found))
+        found = explain(timed) if report.is_explained_later else ()
+        rows = _measure_claims(timed, report)
+        if found or rows:
+            packed = pack(with_touched_lines(timed.spec, host.source, found), rows)
             claimed.watch()
             claimed.explain(packed)
             seconds = round(host.clock() - begun, 3)
@@ -53,3 +55,13 @@ def report_and_explain(
         claimed.release()
     except Exception as error:  # noqa: BLE001 - the lease runs out by itself
         _LOG.warning("build.not_released", error=repr(error))
+
+
+def _measure_claims(timed: BuildSession, report: MachineReport) -> bytes:
+    """Measure claimed benchmarks that filters leave out, if pairs were measured; empty if that fails."""
+    measure = timed.host.measure_left_out
+    try:
+        return measure(timed) if measure and timed.spec.claimed and report.outcome is None else b""
+    except Exception as error:  # noqa: BLE001 - the explanation counts for more
+        _LOG.warning("claims.not_measured", error=repr(error))
+        return b""

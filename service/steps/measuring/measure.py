@@ -177,22 +177,23 @@ def measure_pair(
         SideFailed: a program also fails in the repetition.
     """
     try:
-        launched = tuple(_launch_pair(launcher, pair, wanted, draw))
+        launched = tuple(launch_pair(launcher, pair, wanted, draw))
     except SideFailed:
-        launched = tuple(_launch_pair(launcher, pair, wanted, draw, unanswered))
+        launched = tuple(launch_pair(launcher, pair, wanted, draw, unanswered))
     raw = [raw for raw, _ in launched]
     record = encode(with_counts(raw, counts) if counts and pair == 0 else raw)
     launcher.session.claimed.record(PairRecord(pair, record, launcher.variant), _facts_of(raw))
     return join_groups(launch for _, launch in launched)
 
 
-def _launch_pair(
+def launch_pair(
     launcher: Launcher,
     pair: int,
     wanted: Mapping[str, Sequence[str]],
     draw: int,
     unanswered: list[SideFailed] | None = None,
 ) -> Iterator[tuple[RawLaunch, Launch]]:
+    """Launch a pair, as :func:`measure_pair` does, without a record and a repetition."""
     is_renewed = launcher.renew(draw)
     left = dict.fromkeys(Side, RESULT_BYTES)
     for name, benchmarks in wanted.items():

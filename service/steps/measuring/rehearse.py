@@ -134,7 +134,7 @@ def fix_listings(
     """Fix, before the first launch that counts, what will be measured and how."""
     base, patch = rehearsals[Side.BASE], rehearsals[Side.PATCH]
     found = [
-        _listing(suite, base, patch, session.spec.filter, is_same_program=suite.name in unchanged)
+        listing_of(suite, base, patch, session.spec.filter, is_same_program=suite.name in unchanged)
         for suite in session.spec.job.benchmark.suites
     ]
     if session.spec.is_named:
@@ -157,9 +157,10 @@ def without_choice(
     return frozenset(name for name, is_any in chosen.items() if not is_any and any(chosen.values()))
 
 
-def _listing(
-    suite: Suite, base: Rehearsal, patch: Rehearsal, pattern: str, *, is_same_program: bool
+def listing_of(
+    suite: Suite, base: Rehearsal, patch: Rehearsal, pattern: str = "", *, is_same_program: bool = False
 ) -> Listing:
+    """List the benchmarks of a suite that a build's filter chooses, under the patch's names."""
     name = suite.name
     short = too_short(*(side.seconds.get(name, {}) for side in (base, patch)))
     before, after = (

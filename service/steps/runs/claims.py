@@ -26,16 +26,22 @@ _UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError, Arithm
 _WITH_CLAIMS: Final = frozenset({RunKind.CHECK, RunKind.POST_SUBMIT})
 
 
-def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> None:
-    """Store the claims of a run's commit, before its builds may end: a result of equal trees ends at once."""
+def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> tuple[str, ...]:
+    """Store the claims of a run's commit, before its builds may end: a result of equal trees ends at once.
+
+    Returns:
+        The benchmarks that may answer them; none if the message cannot be read.
+    """
     if run.kind not in _WITH_CLAIMS:
-        return
+        return ()
     try:
         if claims := claims_to_keep(source.message(run.project, run.revision)):
             with store.transaction() as tx:
                 tx.claims.keep(run.instance, run.project, run.revision, claims)
+        return names_of(claims)
     except Exception as error:  # noqa: BLE001 - an author wrote it: optional text never ends planning
         _LOG.warning("claims.unreadable", revision=run.revision, error=repr(error))
+        return ()
 
 
 def answered_claims(stored: Claims, run: RunRecord) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.machines.environment import Load
 from service.domain.values.errors import LeaseLost
 from service.domain.values.identity import RunKind
-from service.kinds.comparing import explain_reported
+from service.kinds.comparing import explain_reported, measure_claimed
 from service.kinds.runners import RUNNERS
 from service.steps.building.session import BuildHost, BuildSession
 from tests.support.building.memory_source import CODE
@@ -392,6 +392,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         read_load=other.get("read_load", lambda: nothing),
         runners=RUNNERS,
         explain=explain_reported,
+        measure_left_out=measure_claimed,
         clock=lambda: sandbox.clock,
         machine=other.get("machine", "perf-01"),
     )

@@ -18,11 +18,11 @@ from service.domain.values.identity import RunKind
 from service.steps.runs import claims as step
 from tests.support.building.memory_source import CODE
 from tests.support.memory.claims import MemoryClaims
-from tests.support.review.changes import Service, change_at, project
+from tests.support.review.changes import PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tests.support.building.memory_source import MemorySource
@@ -52,9 +52,21 @@ def slower(said: str) -> MemorySource:
     return source
 
 
-def decided(scratch: Path, said: str) -> Farm:
+def filtered(said: str) -> MemorySource:
+    """A change that halves BM_c, which the suite's filter leaves out."""
+    source = project(PROJECT_FILE.replace("build/bench}", 'build/bench, filter: "BM_[ab]"}'))
+    kept = source.commits["parent"].files
+    places = (("parent", "root", "refs/heads/master"), ("patch1", "parent", "refs/changes/07/7/1"))
+    for factor, (commit, parent, ref) in zip((1, 0.5), places, strict=True):
+        times = {"BM_a": 1e-6, "BM_b": 2e-6, "BM_c": factor * 3e-6}
+        source.commit(commit, parent, {**kept, CODE: json.dumps({"benchmarks": times})}, ref)
+    source.commits["patch1"] = replace(source.commits["patch1"], message=said)
+    return source
+
+
+def decided(scratch: Path, said: str, of: Callable[[str], MemorySource] = slower) -> Farm:
     scratch.mkdir(exist_ok=True)
-    farm = Farm(scratch, Service(source=slower(said)))
+    farm = Farm(scratch, Service(source=of(said)))
     farm.review()
     farm.execute()
     farm.analyse()
@@ -93,6 +105,22 @@ def test_no_claim_changes_a_vote_or_what_is_measured(tmp_path: Path, names: list
     pairs = [memory.pairs for memory in (ours, theirs)]
     assert pairs[0] == pairs[1]
     assert [each.header for each in ours.decisions] == [each.header for each in theirs.decisions]
+
+
+def test_what_a_filter_leaves_out_is_measured_if_it_is_claimed_and_changes_nothing_else(
+    tmp_path: Path,
+) -> None:
+    plain = decided(tmp_path / "a", "", filtered)
+    other = decided(tmp_path / "b", message(["BM_c", "BM_gone"], 0.5), filtered)
+    ours, theirs = (each.service.store.memory for each in (plain, other))
+    assert [each.vote for each in ours.decisions] == [each.vote for each in theirs.decisions] == [1]
+    assert (ours.sequences, ours.listings) == (theirs.sequences, theirs.listings)
+    assert (ours.pairs, ours.results) == (theirs.pairs, theirs.results)
+    specs = [BuildSpec.from_mapping(memory.builds[0].spec) for memory in (ours, theirs)]
+    assert [each.claimed[:1] for each in specs] == [(), ("BM_c",)]
+    assert specs[0] == replace(specs[1], claimed=())
+    counted = "Claims of the commit message: 1 of 2 benchmarks confirmed, 1 not measurable here"
+    assert step.answered_claims(MemoryClaims(theirs), theirs.runs[0]) == (counted,)
 
 
 def test_a_result_of_equal_trees_answers_the_claims_of_the_new_message(tmp_path: Path) -> None:
