@@ -90,14 +90,17 @@ class Claims(Protocol):
         """Return the claims of a revision, in the order of its message; of another version, none."""
 
     def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
-        """Return what the builds of a run compared of these benchmarks, in the order of its jobs."""
+        """Return what the builds of a run compared of these benchmarks, in the order of its jobs.
+
+        A benchmark that none compared has what a machine measured of it because it is claimed, once it has.
+        """
 
 
 class ClaimReading(Protocol):
     """Claims with their answers, of runs that the caller may see."""
 
     def claims(self, run_id: int) -> Sequence[AnsweredClaim]:
-        """Answer the claims of a run's revision by what its builds have compared so far.
+        """Answer the claims of a run's revision by what its builds have measured so far.
 
         Raises:
             NotFound: there is no such run.

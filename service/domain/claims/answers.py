@@ -50,7 +50,7 @@ class Obstacle(StrEnum):
     """Reason why a claim is not measurable here."""
 
     NO_RATIO = "the claimed values have no ratio"
-    NO_BENCHMARK = "no benchmark of this name was measured; perhaps the job's filter leaves it out"
+    NO_BENCHMARK = "no benchmark of this name was measured"
     SEVERAL_SUITES = "several suites have a benchmark of this name"
     SEVERAL_VARIANTS = "the message has several variants"
     OTHER_VARIANT = "the patch set is another variant"

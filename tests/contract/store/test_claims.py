@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.claims.answers import Measured
+from service.domain.claims.left_out import pack_left_out
 from service.domain.claims.values import Claim
 from service.domain.values.identity import RunKind, SeriesKey
+from service.domain.verdict.explanation.explanation import pack
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 from tests.support.store_samples import compared, named, queue
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.ports.store import Store
+    from tests.contract.store.sites import StoreSite
 
 REVISION = ("review", "kv_engine", "1" * 40)
 CLAIM = Claim(
@@ -25,6 +29,7 @@ CLAIM = Claim(
     rounding=0.0625,
 )
 NO_RATIO = Claim(4, "BM_put", "PeakBytes", 0.0, 7.0, None, rounding=math.inf)
+LEFT_OUT = Measured("", "s", "BM_get", "real_time", Verdict.UNDECIDED, 8, 0.8, 0.7, 0.9, 0.01)
 CONFIG = {
     "kind": "benchmark",
     "pool": "perf",
@@ -84,3 +89,22 @@ class TestClaims:
             Measured("b", "s", "BM_put", "cpu_time", Verdict.SAME, *numbers, **same, same_within=0.02),
             Measured("a", "s", "BM_get", "real_time", Verdict.SLOWER, *numbers),
         ]
+
+    def test_what_was_measured_only_because_it_is_claimed_comes_last(
+        self, site: StoreSite, store: Store
+    ) -> None:
+        """The build was asked for it, and its rows can be read."""
+        asked, other = {"config": CONFIG, "claimed": ["BM_get"]}, replace(LEFT_OUT, benchmark="BM_put")
+        specs = {"a": asked, "b": asked, "c": {"config": CONFIG}, "d": asked}
+        ids = queue(store, *(named(job, spec=spec) for job, spec in specs.items()))
+        beside = pack_left_out([LEFT_OUT, other])
+        for build, member in zip(ids, (beside, beside[:-9], beside, b""), strict=True):
+            site.explain(build, pack([], member))
+        key = SeriesKey("review", "kv_engine", "master", "perf", "d", "s", "BM_put", "cpu_time")
+        with store.transaction() as tx:
+            series, row = {key: ("s", "lower")}, compared(key, Verdict.SAME)
+            tx.measurements.store_results(tx.builds.lock(ids[-1]), RunKind.CHECK, series, [], [row])
+            [run_id] = tx.external.runs_with(ids[0])
+            first, second = tx.claims.measured(run_id, ["BM_put", "BM_get", "BM_none"])
+        assert (first.job, first.benchmark) == ("d", "BM_put")
+        assert second == replace(LEFT_OUT, job="a", same_within=0.02)

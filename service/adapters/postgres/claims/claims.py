@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -17,6 +18,8 @@ from service.adapters.postgres.runs.shown_builds import job_of
 from service.adapters.postgres.storable import clean
 from service.adapters.postgres.verdict.shown_comparisons import COMPARED
 from service.domain.claims.answers import Measured
+from service.domain.claims.left_out import answering, left_out_in
+from service.domain.values.errors import BadResults
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.ports.claims import Claims
 
@@ -31,11 +34,13 @@ if TYPE_CHECKING:
 _LOG: Final = structlog.get_logger(__name__)
 _KINDS: Final = frozenset(ReasonKind)
 _BUILDS: Final = text("""
-SELECT rb.run_id, b.id, b.job, b.spec -> 'config' AS configuration,
+SELECT rb.run_id, b.id, b.job, b.spec -> 'config' AS configuration, x.packed,
        CASE jsonb_typeof(e.facts -> 'online_cpus')
            WHEN 'array' THEN jsonb_array_length(e.facts -> 'online_cpus') ELSE 0 END AS cpus
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 LEFT JOIN environment AS e ON e.id = b.environment_id
+-- Large, so it is only read if the machine was asked to measure claimed benchmarks.
+LEFT JOIN explanation AS x ON x.build_id = b.id AND b.spec -> 'claimed' IS NOT NULL
 WHERE rb.run_id = ANY (cast(:runs AS bigint[])) ORDER BY rb.run_id, rb.position, b.id
 """)
 # Each build is looked up with its own moment, so that only the partition that holds it is opened.
@@ -86,7 +91,7 @@ def readable_claims(stored: Iterable[Mapping[str, Any]], revision: str) -> tuple
 def rows_of_runs(
     connection: Connection, runs: Collection[int], benchmarks: Collection[str]
 ) -> Mapping[int, Sequence[Measured]]:
-    """Return by run what its builds compared of these benchmarks, in the order of its jobs."""
+    """Return by run what its builds measured of these benchmarks, as :meth:`Claims.measured`."""
     builds = connection.execute(_BUILDS, {"runs": list(runs)}).mappings().all()
     jobs = {each["id"]: (job_of(each["job"], each["configuration"]), each["cpus"]) for each in builds}
     keys = {"builds": list(jobs), "benchmarks": [clean(each) for each in benchmarks]}
@@ -95,9 +100,24 @@ def rows_of_runs(
         build = row["build_id"]
         rows.setdefault(build, []).append(_measured(row, *jobs[build]))
     found: dict[int, list[Measured]] = {}
+    left_out: dict[int, list[Measured]] = {}
     for each in builds:
-        found.setdefault(each["run_id"], []).extend(rows.get(each["id"], ()))
-    return found
+        run, build = each["run_id"], each["id"]
+        found.setdefault(run, []).extend(rows.get(build, ()))
+        left_out.setdefault(run, []).extend(_left_out(each, *jobs[build]))
+    return {run: answering(of, left_out[run], benchmarks) for run, of in found.items()}
+
+
+def _left_out(build: RowMapping, job: Job | None, cpus: int) -> tuple[Measured, ...]:
+    """Read what a machine measured for claims; none if it cannot be read, because nothing depends on it."""
+    try:
+        rows = left_out_in(bytes(build["packed"])) if build["packed"] else ()
+    except BadResults as error:
+        _LOG.warning("claims.unreadable_rows", id=build["id"], error=repr(error))
+        return ()
+    return tuple(
+        replace(row, job=build["job"], cpus=cpus, **Measured.facts_of(job, row.suite)) for row in rows
+    )
 
 
 def _measured(row: RowMapping, job: Job | None, cpus: int) -> Measured:
