@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from service.domain.claims.answers import Answer
 from service.domain.values.identity import ChangeAddress
 from service.domain.verdict.explanation.explanation import unpack
 from tests.e2e.conftest import SECRET
+from tests.support.project.tiny_project import PROGRAM, PROJECT_FILE
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import RunningSite
@@ -20,20 +22,32 @@ CLAIM: Final = """Work less
 
 Before:
 BM_Work      100 ns      100 ns      7000000
+BM_Aside     100 ns      100 ns      7000000
 
 After:
 BM_Work       80 ns       80 ns      8750000
+BM_Aside     150 ns      150 ns      4700000
 """
+# A program with a second benchmark, which the suite's filter leaves out.
+ASIDE: Final = {
+    "benchgate.yaml": PROJECT_FILE.replace("build/tiny,", "build/tiny, filter: Work,"),
+    "program.sh": PROGRAM.replace("echo BM_Work;", 'echo BM_Work; [ "$2" ] || echo BM_Aside;')
+    .replace("--benchmark_out=", "--benchmark_filter=*Aside*) name=BM_Aside ;;\n    --benchmark_out=")
+    .replace('"BM_Work"', '"${name:-BM_Work}"'),
+}
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def test_a_slower_patch_set_gets_minus_one_with_the_number(running: RunningSite) -> None:
+    running.project.commit(ASIDE)
     running.feed(running.project.propose(1, {"time.txt": "150"}, message=CLAIM).event())
     assert running.wait_for_vote(1) == -1
     message = running.messages(1)[0]
     assert "Verified-1" in message
     assert "1 of 1 result is slower; worst: BM_Work CPU time +50.0 %" in message
-    assert "Claims of the commit message: 0 of 1 benchmark confirmed, 1 opposite" in message
+    assert (
+        "Claims of the commit message: 0 of 2 benchmarks confirmed, 1 opposite, 1 not measurable" in message
+    )
     assert "`BM_Work`: claimed −20.0 % CPU time, measured +50.0 % [" in message
 
 
@@ -43,6 +57,9 @@ def test_what_is_slower_is_explained_after_the_vote_and_its_host_is_free_then(ru
     running.wait(lambda: _explanation(running, build.id) != b"", "the explanation")
     (found,) = unpack(_explanation(running, build.id))
     assert found.benchmark == "BM_Work"
+    [run] = running.plane.reading.patch_set(ChangeAddress(1), 1).runs
+    answers = {each.benchmark: each.answer for each in running.plane.reading.claims(run.id)}
+    assert answers == {"BM_Work": Answer.OPPOSITE, "BM_Aside": Answer.CONFIRMED}, "the filter leaves it out"
     running.wait(lambda: all(not each.is_busy for each in running.plane.reading.machines()), "a free host")
 
 
