@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.claims.forms import CONSOLE, FORMS, TESTS, Block
+from service.domain.claims.forms import CONSOLE, FORMS, GRID, TESTS, Block
 from service.domain.claims.sides import pair, with_roles
 from service.domain.claims.values import Claim, Fault, Found, Refusal, Table
 from service.domain.claims.variants import mark_variants
@@ -37,6 +37,8 @@ _CONTEXT: Final = re.compile(
 )
 
 
+# A subject about benchmarks, or benchstat's table of several programs: old and new may be two of them.
+_DOUBTFUL: Final = re.compile(r"(?im)\A(?!.*(?:  |\|)).*\bbench(?:mark\w*)?\b|^[ \t]*name \\ ")
 # In the subject, or as git writes it in the body.
 _REVERT: Final = re.compile(r"(?im)\A[^\n]*\b(?:revert|back(?:s|ed)? ?out\b)|^This reverts commit ")
 
@@ -53,7 +55,14 @@ def find_claims(message: str) -> Found:
         return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.TOO_LONG),))
     if blocks and _REVERT.search(message):
         return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.REVERTED),))
+    grid = next((block for block in blocks if block.form is GRID), None)
+    if grid and _DOUBTFUL.search(message):
+        return Found(refused=(Refusal(grid.rows[0].number, Fault.OTHER_BASE),))
     read = [each for block in blocks for each in block.read()]
+    printed = [each for each in read if isinstance(each, Claim)]
+    if _are_rivals(printed):
+        read = [each for each in read if not isinstance(each, Claim)]
+        read.append(Refusal(printed[0].line, Fault.TWO_BASES))
     tables = [each for each in read if isinstance(each, Table)]
     if not any(isinstance(each, Refusal) for each in read):  # a refused table may be the other side
         tables = with_roles(tables)
@@ -83,6 +92,16 @@ def claims_to_keep(message: str) -> tuple[Claim, ...]:
     return tuple(each for each in found if each.benchmark in names)
 
 
+def _are_rivals(claims: Sequence[Claim]) -> bool:
+    """Return whether most repeated claims agree on one side only: they are of variants, or have two bases."""
+    values: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for each in claims:
+        values.setdefault((each.benchmark, each.metric), []).append((each.before, each.after))
+    repeated = [set(pairs) for pairs in values.values() if len(pairs) > 1]
+    torn = sum(min(len(dict(each)), len({new for _, new in each})) < len(each) for each in repeated)
+    return 2 * torn > len(repeated)
+
+
 def _without_single_logs(blocks: Sequence[Block]) -> list[Block]:
     """Leave out logs of tests that no other log can be compared with: they show that the tests pass."""
     logs = Counter(name for block in blocks if block.form is TESTS for name in _tests_of(block))
@@ -102,6 +121,7 @@ class _Finder:
         self._open: Block | None = None
         self._header: Line | None = None  # of the last table whose rows may go on without one
         self._paragraph: list[Line] = []
+        self._intro: tuple[Line, ...] = ()
         self._is_after_blank = True
         self._cpus: int | None = None
         for line in lines:
@@ -138,6 +158,7 @@ class _Finder:
             self._open = Block(form, self._header if form is CONSOLE else None)
         if not self._open.rows:
             self._open.paragraph, self._open.cpus = tuple(self._paragraph), self._cpus
+            self._intro = self._open.intro = self._open.paragraph or self._intro
             self._paragraph = []
         self._open.rows.append(row)
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.claims import console, grid
-from service.domain.claims.sides import heading_of, hints_in, role_in
+from service.domain.claims.sides import heading_of, hints_in, names_other_base, role_in
 from service.domain.claims.values import Claim, Fault, Refusal, Role, Row, Table, Unreadable
 from service.domain.claims.words import is_like_number, is_name, number, rounding_of
 from service.domain.measuring.tests.gtest import mark_in
@@ -94,12 +94,13 @@ class Block:
     """Lines of one table.
 
     ``header`` has the titles, if any, and may stand above an earlier block; ``paragraph`` is the text before
-    the rows; ``cpus`` is the number of the machine's CPUs.
+    the rows, and ``intro`` that or an earlier one; ``cpus`` is the number of the machine's CPUs.
     """
 
     form: Form
     header: Line | None
     paragraph: tuple[Line, ...] = ()
+    intro: tuple[Line, ...] = ()
     cpus: int | None = None
     rows: list[Line] = field(default_factory=list)
 
@@ -119,7 +120,8 @@ class Block:
         except Unreadable as error:
             return [Refusal(line.number, error.fault, error.detail)]
         if claims := [each for each in read if isinstance(each, Claim)]:
-            return _once(claims)
+            is_other = names_other_base(self.intro)
+            return [Refusal(claims[0].line, Fault.OTHER_BASE)] if is_other else _once(claims)
         rows = tuple(each for each in read if isinstance(each, Row))
         heading = heading_of(self.paragraph)
         role = (role_in(heading) if heading else None) or Role.SINGLE

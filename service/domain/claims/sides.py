@@ -69,6 +69,16 @@ _CONDITIONS: Final = re.compile(
     rf"{_PLACE}|\b(?:single|multi|threaded|cold|warm(?:ed)?|[at]san|ubsan|lto|pgo|docker|container|vm)\b",
     re.IGNORECASE,
 )
+_OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
+# "Compared to the parent" and "old vs new" are about the change, "AVX vs SSE" is not.
+_AGAINST: Final = re.compile(
+    r"(?:\b(?:vs\.?|versus) (?!(?:the )?(?:after|new|with|pr|patch|branch)\b)"
+    r"|\b(?:old is|relative to|compared (?:to|with)) "
+    r"|\bcomparing (?!to\b|with\b|\S+ to \S+$)|\b(?<!more )(?<!less )(?<!rather )than (?!\d))"
+    r"(?!(?:the |its )?(?:previous|parent|prior|master|main|trunk|head|current|before|base(?:line)?|old"
+    r"|original|latest|existing|upstream|unpatched|this|that|without)\b)",
+    re.IGNORECASE,
+)
 _NUMBERS: Final = re.compile(
     r"\b(?:one|two|four|eight|sixteen|first|second|third|last)\b|(?<![\w./-])[\w./-]{0,40}\d[\w./-]*",
     re.IGNORECASE,
@@ -115,7 +125,8 @@ def differ_in_conditions(old: str, new: str) -> bool:
     places = [{word.lower().rstrip("s") for word in _CONDITIONS.findall(each)} for each in (old, new)]
     numbers = [_numbers_in(each) for each in (old, new)]
     counts = all(places) or role_in(old if places[0] else new) is not None
-    return (counts and places[0] != places[1]) or (all(numbers) and numbers[0] != numbers[1])
+    options = _OPTION.findall(old) == _OPTION.findall(new)
+    return not options or (counts and places[0] != places[1]) or (all(numbers) and numbers[0] != numbers[1])
 
 
 def _numbers_in(heading: str) -> set[str]:
@@ -127,6 +138,11 @@ def hints_in(paragraph: Sequence[Line]) -> tuple[bool, bool]:
     """Return whether the last sentence names a place to run, or what the change does."""
     intro = " ".join(line.text.strip() for line in paragraph[-6:]).rpartition(". ")[2]
     return _PLACES.search(intro) is not None, _CAUSE.search(intro) is not None
+
+
+def names_other_base(paragraph: Sequence[Line]) -> bool:
+    """Return whether the last two lines compare with anything but the code before the change."""
+    return _AGAINST.search(" ".join(line.text.strip() for line in paragraph[-2:])) is not None
 
 
 def with_roles(tables: Sequence[Table]) -> list[Table]:

@@ -125,6 +125,37 @@ def test_the_columns_of_a_table_with_both_sides_are_not_compared_with_other_tabl
     assert compared(table("Some prose.", 25) + drawn + table("After:", 22)) == [(30, 20), (25, 22)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Compared to the previous revision:",
+        "Fast path vs. parent commit:",
+        "Here is the old parser versus the new one:",
+        "Old is master, new is with the cache:",
+        "It is more than 10 % faster than before:",
+        "The cache is now better than the map.\nOn a server:\nold code, new code:",
+        "Master vs. PR (neither with a cache):",
+    ],
+)
+def test_a_text_may_compare_with_the_code_before_the_change(text: str) -> None:
+    drawn = "Benchmark  baseline  contender\nBM_A  30 ns  20 ns\n"
+    assert compared(f"{text}\n{drawn}") == [(30, 20)]
+
+
+def test_a_text_counts_for_all_tables_below_it() -> None:
+    drawn = "Benchmark  baseline  contender\n{}  30 ns  20 ns\n\n"
+    tables = drawn.format("BM_A") + drawn.format("BM_B")
+    found = find_claims(f"Parse: avoid a copy\n\nThe map vs. the vector:\n\n{tables}")
+    assert [refusal.fault for refusal in found.refused] == [Fault.OTHER_BASE, Fault.OTHER_BASE]
+    assert found.claims == ()
+
+
+def test_both_sides_may_be_printed_once_for_each_machine() -> None:
+    drawn = "Benchmark  baseline  contender\nBM_A  {} ns  {} ns\n"
+    first, second = drawn.format(30, 20), drawn.format(60, 50)
+    assert compared(f"First machine:\n{first}\nSecond machine:\n{second}") == [(30, 20), (60, 50)]
+
+
 def test_no_side_is_guessed_beside_a_table_that_is_refused() -> None:
     damaged = table("Before:", 30).replace("30 ns   7", "30 us   7")
     found = find_claims(damaged + table("Some prose.", 25) + table("After:", 22))
