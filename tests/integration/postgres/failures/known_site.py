@@ -118,3 +118,19 @@ class Site:
         """Return the ticket of a page's only form."""
         [ticket] = re.findall(r'name="ticket" value="([^"]+)"', self.read(page, subject=subject))
         return str(ticket)
+
+
+def cells(page: str) -> Mapping[str, list[str]]:
+    """Return the cells of each table row with one header, by that header."""
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', page, re.DOTALL)
+    return {
+        re.sub("<[^>]*>", "", header): [
+            re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+        ]
+        for header, row in rows
+    }
+
+
+def figures(site: Site, known: int) -> Mapping[str, str]:
+    """Return the evidence on the page of a known failure."""
+    return {header: values[0] for header, values in cells(site.read(f"/failures/{known}")).items()}
