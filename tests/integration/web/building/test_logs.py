@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dashboards.pages import create_pages
+from dashboards.rendering import Pages
 from service.domain.runs.states import BuildState
+from service.steps.runs.check_health import HealthCheck
+from service.web.application import assemble
+from tests.support.access.callers import Callers
 from tests.support.reading.sample_project import sample_project
-from tests.support.web import build_pages, call
+from tests.support.web import build_app, build_pages, call
 from tests.unit.domain.building.logs.stored import StoredBytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fastapi import FastAPI
 
 LOG = "/job/kv-engine-cv-perf/5904/log"
+TEXT = b"first\n" + b"x" * (5 << 20) + b"\nlast"
+APP = build_app(replace(sample_project(), log_bytes=len(TEXT)), logs={"log": TEXT})
 
 
 def app_with(*chunks: bytes, end: bytes = b"", is_growing: bool = False) -> FastAPI:
@@ -162,3 +171,66 @@ def test_the_page_of_a_queued_build_says_that_the_log_will_come() -> None:
     reading.about[queued.id] = {"build": queued}
     text = call(build_pages(reading), "GET", LOG.removesuffix("log")).text
     assert "The log appears when a machine writes it." in text
+
+
+def test_a_long_log_opens_at_its_end_on_a_page_that_leads_back() -> None:
+    text = call(APP, "GET", LOG).text
+    assert '<a href="/job/kv-engine-cv-perf/5904/">' in text
+    assert f'<a href="{LOG}.txt">as text</a>' in text
+    assert text.count("x") < (256 << 10) + 1000
+    assert '<span class="line unfinished" id="L3"><a href="#L3">3</a>last</span></pre>' in text
+
+
+def test_the_whole_log_is_served_as_text() -> None:
+    answer = call(APP, "GET", f"{LOG}.txt", headers={"Accept-Encoding": "identity"})
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.content == b"first\n" + b"x" * (5 << 20) + b"\nlast"
+    assert answer.headers["content-length"] == str(len(answer.content))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "part", "place"),
+    [
+        ("bytes=0-4", b"first", "0-4"),
+        ("bytes=5242886-", b"\nlast", "5242886-5242890"),
+        ("bytes=-4", b"last", "5242887-5242890"),
+        ("bytes=5242887-99999999", b"last", "5242887-5242890"),
+    ],
+)
+def test_a_range_of_a_log_is_served(wanted: str, part: bytes, place: str) -> None:
+    answer = call(APP, "GET", f"{LOG}.txt", headers={"Range": wanted})
+    assert (answer.status_code, answer.content) == (206, part)
+    assert answer.headers["content-range"] == f"bytes {place}/5242891"
+
+
+def test_a_range_beyond_the_end_of_a_log_is_refused() -> None:
+    answer = call(APP, "GET", f"{LOG}.txt", headers={"Range": "bytes=5242891-"})
+    assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */5242891")
+
+
+@pytest.mark.parametrize("wanted", ["bytes=0-1,4-5", "lines=1-2", "bytes=-", "bytes=a-b"])
+def test_a_range_of_another_form_is_ignored(wanted: str) -> None:
+    assert call(APP, "HEAD", f"{LOG}.txt", headers={"Range": wanted}).status_code == 200
+
+
+def test_only_the_wanted_part_of_a_log_is_read() -> None:
+    taken: list[int] = []
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(64):
+            taken.append(1 << 20)
+            yield b"x" * (1 << 20)
+
+    reading = replace(sample_project(), log_bytes=64 << 20)
+    health = HealthCheck(reading)
+    pages = create_pages(lambda _: reading, pages=Pages(health), stream_log=lambda _: chunks())
+    app = assemble([pages], access=Callers().access(), version="0.1.0")
+    answer = call(app, "HEAD", f"{LOG}.txt")
+    assert (answer.headers["content-length"], taken) == (str(64 << 20), [])
+    part = call(app, "GET", f"{LOG}.txt", headers={"Range": "bytes=2000000-2000999"})
+    assert (len(part.content), sum(taken)) == (1000, 2 << 20)
+
+
+def test_a_build_without_a_stored_log_is_still_shown() -> None:
+    answer = call(build_pages(sample_project()), "GET", "/job/kv-engine-cv-perf/5904/")
+    assert "The log is no longer stored." in answer.text
