@@ -11,7 +11,7 @@ from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import RATES, own_clock
 from service.domain.project.policy import Policy
 from service.domain.verdict.inference.estimate import reach_of_error
-from service.domain.verdict.inference.reasons import ReasonKind
+from service.domain.verdict.inference.reasons import RELINKED, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _REPRODUCED: Final = 0.25  # of the claimed difference (log scale); surely less 
 _SMALLER, _LARGER = 0.8, 1.25
 _HALF, _TWICE = 0.5, 2.0
 _AGGREGATES: Final = ("_mean", "_median")
+# Relinked programs, or the parent against itself, show the difference without the change, or may do so.
+_DOUBTS: Final = (RELINKED - {ReasonKind.LAYOUT_CONFIRMED}) | {ReasonKind.OWN_DIFFERENCE}
 
 
 class Answer(StrEnum):
@@ -61,6 +63,7 @@ class Obstacle(StrEnum):
     FAILS = "it fails"
     NO_PAIRS = "it has too few pairs"
     FEW_CPUS = "the machine has fewer CPUs than the benchmark has threads"
+    DOUBTFUL = "the measured difference may come from the programs' layout or the machine"
     FEW_DIGITS = "the printed digits allow too many changes"
 
 
@@ -86,6 +89,7 @@ class Measured:
     error: float | None = None
     per: str = ""
     is_same_program: bool = False
+    is_doubtful: bool = False
     same_within: float = Policy().same_within
     names_metrics: bool = False
     cpus: int = 0
@@ -102,7 +106,8 @@ class Measured:
         """Return the row with what its reasons say of the work and of the programs."""
         facts = {each.kind: each.facts for each in reasons}
         rate, *_ = facts.get(ReasonKind.WORK_CHANGED, ("",))
-        return replace(self, per=str(rate), is_same_program=ReasonKind.SAME_PROGRAM in facts)
+        is_same, is_doubtful = ReasonKind.SAME_PROGRAM in facts, not _DOUBTS.isdisjoint(facts)
+        return replace(self, per=str(rate), is_same_program=is_same, is_doubtful=is_doubtful)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,8 @@ _OBSTACLES: Final = {
 def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant: bool) -> Answered:
     if isinstance(row, Obstacle):
         return Answered(claim, Answer.NOT_MEASURABLE, row)
-    obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _OBSTACLES.get(row.verdict)
+    doubt = Obstacle.DOUBTFUL if row.is_doubtful else None
+    obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _OBSTACLES.get(row.verdict, doubt)
     if obstacle is None and 0 < row.cpus < threads_of(row.benchmark):
         obstacle = Obstacle.FEW_CPUS
     claimed = _log(claim.ratio)

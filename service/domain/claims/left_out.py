@@ -22,7 +22,14 @@ MOST_LEFT_OUT: Final = 50  # benchmarks of a build
 LEAST_PAIRS: Final = 6  # with fewer, no interval by ranks has 95 % confidence
 _MOST_ROWS: Final = 200
 _MOST_JSON: Final = 1 << 20  # bytes
-_OF_JOB: Final = {"job", "same_within", "names_metrics", "cpus", "is_same_program"}  # which the reader knows
+_OF_JOB: Final = {
+    "job",
+    "same_within",
+    "names_metrics",
+    "cpus",
+    "is_same_program",
+    "is_doubtful",
+}  # which the reader knows
 # Why there is no ratio. No other verdict is kept: these rows are no part of the judged family.
 _WITHOUT_RATIO: Final = frozenset({Verdict.NEW, Verdict.REMOVED, Verdict.BROKEN, Verdict.FAILING})
 

@@ -50,7 +50,8 @@ class MemoryClaims(InMemory, Claims):
             values: dict[str, Any] = {
                 one.name: getattr(each, one.name, getattr(each.series, one.name, None))
                 for one in fields(Measured)
-                if one.name not in {"per", "is_same_program", "same_within", "names_metrics", "cpus"}
+                if one.name
+                not in {"per", "is_same_program", "is_doubtful", "same_within", "names_metrics", "cpus"}
             }
             row = Measured(**values, **Measured.facts_of(job, each.series.suite))
             yield row.with_reasons(each.reasons)

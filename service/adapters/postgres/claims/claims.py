@@ -122,6 +122,6 @@ def _left_out(build: RowMapping, job: Job | None, cpus: int) -> tuple[Measured, 
 
 def _measured(row: RowMapping, job: Job | None, cpus: int) -> Measured:
     of_job = Measured.facts_of(job, row["suite"])
-    plain = from_row(Measured, row, per="", is_same_program=False, cpus=cpus, **of_job)
+    plain = from_row(Measured, row, per="", is_same_program=False, is_doubtful=False, cpus=cpus, **of_job)
     known = [each for each in row["reasons"] or () if each["kind"] in _KINDS]  # not those of a later version
     return plain.with_reasons(reasons_from(known))

@@ -136,6 +136,7 @@ def test_the_own_row_of_a_metric_comes_first() -> None:
         (claim(None), [row(1, 1)], Obstacle.NO_RATIO),
         (claim(0.0), [row(1, 1)], Obstacle.NO_RATIO),
         (claim(math.inf), [row(1, 1)], Obstacle.NO_RATIO),
+        (claim(1.0), [replace(row(1.04, 1.06), is_doubtful=True)], Obstacle.DOUBTFUL),
         (claim(0.8), [replace(row(1, 1), verdict=Verdict.NEW)], Obstacle.NOT_IN_PARENT),
         (claim(0.8), [replace(row(1, 1), verdict=Verdict.REMOVED)], Obstacle.NOT_IN_PATCH),
         (claim(0.8), [replace(row(1, 1), verdict=Verdict.BROKEN)], Obstacle.FAILS),
@@ -196,6 +197,9 @@ def test_reasons_tell_of_other_work_and_equal_programs() -> None:
     other = Reason(ReasonKind.WORK_CHANGED, ("items_per_second", 2.0))
     assert row(1, 1).with_reasons([other]).per == "items_per_second"
     assert row(1, 1).with_reasons([Reason(ReasonKind.SAME_PROGRAM)]).is_same_program
+    refuted = [Reason(ReasonKind.LAYOUT_REFUTED, (0, 1.0)), Reason(ReasonKind.OWN_DIFFERENCE, (1.05,))]
+    assert all(row(1, 1).with_reasons([each]).is_doubtful for each in refuted)
+    assert not row(1, 1).with_reasons([Reason(ReasonKind.LAYOUT_CONFIRMED, (1.1,))]).is_doubtful
     assert row(1, 1).with_reasons([Reason(ReasonKind.MORE_PAIRS, (3,))]) == row(1, 1)
 
 
