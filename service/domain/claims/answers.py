@@ -64,6 +64,7 @@ class Obstacle(StrEnum):
     NO_PAIRS = "it has too few pairs"
     FEW_CPUS = "the machine has fewer CPUs than the benchmark has threads"
     DOUBTFUL = "the measured difference may come from the programs' layout or the machine"
+    SMALL = "the claimed and the measured change are less than the job's `same_within`"
     FEW_DIGITS = "the printed digits allow too many changes"
 
 
@@ -217,13 +218,11 @@ def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant
         obstacle = Obstacle.NO_RATIO
     if obstacle is not None or claimed is None:
         return Answered(claim, Answer.NOT_MEASURABLE, obstacle, row)
-    rounding = claim.rounding
-    if rounding > max(abs(claimed) / 2, math.log1p(row.same_within)):
+    rounding, margin = claim.rounding, math.log1p(row.same_within)
+    if rounding > max(abs(claimed) / 2, margin) or rounding >= abs(claimed) > _UNCHANGED:
         return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.FEW_DIGITS, row)
-    if row.is_same_program:
-        is_none = abs(claimed) <= _UNCHANGED
-        return Answered(claim, Answer.CONFIRMED if is_none else Answer.NOT_REPRODUCED, row=row)
-    logs = [_log(each) for each in (row.ratio, row.low, row.high)]
+    ratios = (1.0, 1.0, 1.0) if row.is_same_program else (row.ratio, row.low, row.high)
+    logs = [_log(each) for each in ratios]
     known = [each for each in logs if each is not None]
     if len(known) < len(logs):
         return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.NO_PAIRS, row)
@@ -232,8 +231,11 @@ def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant
     low, high = sorted(ends)
     reach = _reach(row, family)
     wide = min(low, centre - reach), max(high, centre + reach)
-    answer = _answer(claimed, rounding, (low, high), wide, row.same_within)
-    return Answered(claim, answer, None, row, *(math.exp(each) for each in (centre, low, high)))
+    answer = _answer(claimed, rounding, (low, high), wide, margin)
+    if answer.is_adverse and max(map(abs, (claimed, low, high))) <= margin:
+        return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.SMALL, row)
+    shown = () if row.is_same_program else map(math.exp, (centre, low, high))
+    return Answered(claim, answer, None, row, *shown)
 
 
 def _log(ratio: float | None) -> float | None:
@@ -242,7 +244,8 @@ def _log(ratio: float | None) -> float | None:
 
 def _reach(row: Measured, family: int) -> float:
     """Return the half-width of an interval that misses with the row's share of :data:`WRONG`."""
-    return reach_of_error(row.error, row.pairs, WRONG / 2 / family) if row.error else 0.0
+    error = None if row.is_same_program else row.error
+    return reach_of_error(error, row.pairs, WRONG / 2 / family) if error else 0.0
 
 
 def _answer(
@@ -250,17 +253,20 @@ def _answer(
     rounding: float,
     shown: tuple[float, float],
     wide: tuple[float, float],
-    same_within: float,
+    margin: float,
 ) -> Answer:
-    """Compare logarithms: a claim with the shown interval, and adverse answers with the ``wide`` one."""
+    """Compare logarithms: a claim with the shown interval, and adverse answers with the ``wide`` one.
+
+    Less than ``margin`` is no change.
+    """
     if abs(claimed) <= _UNCHANGED:
-        return _answer_none(claimed, rounding, shown, wide, math.log1p(same_within))
+        return _answer_none(claimed, rounding, shown, wide, margin)
     sign = math.copysign(1.0, claimed)
     low, high = sorted(sign * each for each in shown)
     surely, at_most = sorted(sign * each for each in wide)
     least, most = abs(claimed) - rounding, abs(claimed) + rounding
     if at_most < _REPRODUCED * least:
-        return Answer.OPPOSITE if at_most < 0 else Answer.NOT_REPRODUCED
+        return Answer.OPPOSITE if at_most < -margin else Answer.NOT_REPRODUCED
     if surely > 0 and at_most < _SMALLER * least:
         return Answer.SMALLER
     if surely > _LARGER * most:
@@ -272,7 +278,7 @@ def _answer(
 def _answer_none(
     claimed: float, rounding: float, shown: tuple[float, float], wide: tuple[float, float], margin: float
 ) -> Answer:
-    """Answer a claim that nothing changed; less than ``margin`` is no change."""
+    """Answer a claim that nothing changed."""
     if -margin <= shown[0] and shown[1] <= margin:
         return Answer.CONFIRMED
     is_wrong = wide[0] > max(0.0, claimed) + rounding or wide[1] < min(0.0, claimed) - rounding
