@@ -144,7 +144,8 @@ def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered
         any gets an adverse answer is at most :data:`WRONG`, as far as the intervals of the rows hold.
     """
     variants = _variants(claims)
-    found = [_found(claim, rows) for claim in claims]
+    timed = {each.benchmark for each in claims if each.metric == "cpu_time"}
+    found = [_found(claim, rows, has_cpu_time=claim.benchmark in timed) for claim in claims]
     family = len({row for row in found if isinstance(row, Measured)})
     return tuple(
         _answered(claim, row, family, is_variant=claim.benchmark in variants)
@@ -166,7 +167,7 @@ def _names(claim: Claim) -> tuple[str, ...]:
     return (claim.benchmark, *(claim.benchmark.removesuffix(each) for each in _AGGREGATES))
 
 
-def _found(claim: Claim, rows: Sequence[Measured]) -> Obstacle | Measured:
+def _found(claim: Claim, rows: Sequence[Measured], *, has_cpu_time: bool) -> Obstacle | Measured:
     """Choose the row that answers a claim: of the first job that has the benchmark."""
     if claim.is_other_variant:
         return Obstacle.OTHER_VARIANT
@@ -179,23 +180,25 @@ def _found(claim: Claim, rows: Sequence[Measured]) -> Obstacle | Measured:
     if len({row.suite for row in own}) > 1:
         return Obstacle.SEVERAL_SUITES
     by_metric = {row.metric: row for row in own}
-    if (row := by_metric.get(claim.metric) or by_metric.get(_alike(claim, own))) is None:
+    other = _alike(claim, own, has_cpu_time=has_cpu_time)
+    if (row := by_metric.get(claim.metric) or by_metric.get(other)) is None:
         return Obstacle.NO_METRIC
     return row if row.per in {"", claim.metric} else Obstacle.OTHER_WORK
 
 
-def _alike(claim: Claim, rows: Sequence[Measured]) -> str:
+def _alike(claim: Claim, rows: Sequence[Measured], *, has_cpu_time: bool) -> str:
     """Return the metric that answers a claim if the job does not compare the claimed one; may be empty.
 
     Items per second are the reciprocal of the benchmark's own clock while an iteration does the same work.
-    Real time is CPU time if it is not compared, too: then one thread runs, and hardly waits. Neither is
-    looked at if the suite names its metrics.
+    The time of one thread is CPU time if real time is not compared, too, because it hardly waits then; but a
+    message that claims both tells them apart. Neither is looked at if the suite names its metrics.
     """
     if any(row.names_metrics for row in rows):
         return ""
     if claim.metric == RATES[0]:
         return own_clock(rows[0].benchmark)
-    return "cpu_time" if claim.metric == "real_time" and threads_of(claim.benchmark) == 1 else ""
+    is_only_time = claim.metric == "real_time" and not has_cpu_time
+    return "cpu_time" if is_only_time and threads_of(claim.benchmark) == 1 else ""
 
 
 _OBSTACLES: Final = {

@@ -113,6 +113,13 @@ def test_a_suite_that_names_its_metrics_looks_at_nothing_else() -> None:
     assert one(claim(1.0, "cpu_time"), named).answer is Answer.CONFIRMED
 
 
+def test_cpu_time_answers_the_real_time_of_a_message_without_cpu_times() -> None:
+    claims = [claim(0.97), claim(0.985, "cpu_time")]
+    measured = row(0.984, 0.986, "cpu_time")
+    assert one(claims[1], measured).answer is one(claim(0.985), measured).answer is Answer.CONFIRMED
+    assert [each.obstacle for each in answers(claims, [measured])] == [Obstacle.NO_METRIC, None]
+
+
 def test_a_rate_follows_the_benchmarks_own_clock() -> None:
     name = "BM/real_time"
     rows = [row(0.99, 1.01, "cpu_time", name), row(0.495, 0.505, name=name)]
