@@ -44,11 +44,11 @@ LOOKS: Final[Mapping[Answer, Look]] = MappingProxyType(
     {
         Answer.CONFIRMED: Look("✓", "good", "the interval lies between half and twice the claimed change"),
         Answer.SMALLER: Look("<", "busy", "surely less than 80 % of the claimed change"),
-        Answer.LARGER: Look(">", "good", "surely more than 125 % of the claimed change"),
+        Answer.LARGER: Look(">", "busy", "surely more than 125 % of the claimed change"),
         Answer.NOT_REPRODUCED: Look("✕", "bad", "surely less than a quarter of the claimed change"),
         Answer.OPPOSITE: Look("⇄", "bad", "surely a change in the other direction, beyond `same_within`"),
         Answer.TOO_NOISY: Look("?", "quiet", "the interval is too wide for any of these"),
-        Answer.NOT_MEASURABLE: Look("–", "quiet", "not measured at both commits, for the given reason"),
+        Answer.NOT_MEASURABLE: Look("–", "quiet", "nothing measured answers it, for the given reason"),
     }
 )
 

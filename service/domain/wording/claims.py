@@ -30,7 +30,7 @@ def claims_sentence(claims: Sequence[Answered]) -> str:
     total = counts.total()
     if counts[Answer.NOT_MEASURABLE] == total:
         none = "the benchmark is not" if total == 1 else f"none of {total} benchmarks is"
-        return f"{_BEGINNING}: {none} measured here"
+        return f"{_BEGINNING}: {none} measurable here"
     others = (f", {count} {answer}" for answer, count in counts.items() if answer is not Answer.CONFIRMED)
     confirmed = f"{counts[Answer.CONFIRMED]} of {counted(total, 'benchmark')} confirmed"
     return f"{_BEGINNING}: {confirmed}{''.join(others)}"

@@ -44,8 +44,8 @@ def answered(name: str, answer: Answer, metric: str = "real_time", compared: str
             (CONFIRMED, SMALLER, CONFIRMED, UNKNOWN),
             "2 of 4 benchmarks confirmed, 1 smaller than claimed, 1 not measurable here",
         ),
-        ((UNKNOWN,) * 4, "none of 4 benchmarks is measured here"),
-        ((UNKNOWN,), "the benchmark is not measured here"),
+        ((UNKNOWN,) * 4, "none of 4 benchmarks is measurable here"),
+        ((UNKNOWN,), "the benchmark is not measurable here"),
     ],
 )
 def test_the_sentence_counts_benchmarks(answers: tuple[Answer, ...], said: str) -> None:
