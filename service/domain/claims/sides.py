@@ -25,7 +25,7 @@ _MARKED: Final = re.compile(r"\[.{1,60}\]|\*\*.{1,60}\*\*|#{1,6} .{1,60}")
 _THIS: Final = r"(?:this|the|my) (?:patch|change|commit|pr|cl|diff|fix|branch)"
 _PLACE: Final = (
     r"\b(?:machine|server|laptop|desktop|host|box|hardware|mac\w*|linux|windows|arm\d*|aarch64|x86\w*|intel|amd"
-    r"|gcc|clang|msvc|compiler|debug|release|build|threads?)\b"
+    r"|gcc|clang|msvc|compiler|debug|release|build|threads?|lto|pgo|docker|container|vm)\b"
 )
 _PLACES: Final = re.compile(_PLACE, re.IGNORECASE)
 # A bare "without" does not tell: the change may be what removes it. Nor does "the old machine".
@@ -60,13 +60,13 @@ _THEN: Final = (
     r"(?= (?:is|was|are|were|it|we|in|by|with|on|for|the|this|that|to|from|and|has|applied|landed)\b)"
 )
 _OTHERWISE: Final = re.compile(
-    r"\b(?:before|after|prior to|prior(?! to)|old|new|previous|original|patched|unpatched)\b"
+    r"\b(?:before|after|prior to|prior(?! to)|base|old|new|previous|original|patched|unpatched)\b"
     rf"(?!{_END}|(?: (?:this|the|my|our))?(?: [\w-]{{1,20}})? {_CHANGE}\b(?:{_END}|{_THEN}| {_COMMIT})"
     rf"| (?:the )?{_COMMIT}(?:{_END}|{_THEN}| branch\b)| (?:it|this|that)\b{_END})",
     re.IGNORECASE,
 )
 _CONDITIONS: Final = re.compile(
-    rf"{_PLACE}|\b(?:single|multi|threaded|cold|warm(?:ed)?|[at]san|ubsan|lto|pgo|docker|container|vm)\b",
+    rf"{_PLACE}|\b(?:single|multi|threaded|cold|warm(?:ed)?|[at]san|ubsan)\b",
     re.IGNORECASE,
 )
 _OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][\w-]*")

@@ -56,6 +56,7 @@ def test_headings_name_the_sides(first: str, second: str) -> None:
         ("Baseline (8 threads)", "After (16 threads)"),
         ("Old version of the data:", "New version of the data:"),
         ("Before (cold cache):", "After (warm cache):"),
+        ("Base class:", "Derived class:"),
     ],
 )
 def test_headings_that_name_more_than_the_change_are_refused(first: str, second: str) -> None:
@@ -100,6 +101,7 @@ def test_several_variants_are_compared_with_one_baseline() -> None:
         ("Fixed size, optimized:", "Improved and fixed:"),
         ("Measured on a laptop.", "After:"),
         ("Before:", "With clang 19:"),
+        ("Baseline:", "With PGO:"),
         ("After:", "With a larger cache:"),
         ("Faster than before:", "Slower than before:"),
         ("Same as before:", "Compared with the new one:"),
