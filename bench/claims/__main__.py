@@ -12,6 +12,7 @@ import click
 from bench.claims.messages import damaged, with_table, without_claims, without_end
 from bench.timing import say
 from service.domain.claims.find import find_claims
+from service.domain.measuring.formats.row import TIMES
 
 _MOST: Final = 0.05  # seconds of processor time for a message
 
@@ -34,7 +35,7 @@ def main(*, messages: int, seed: int) -> None:
         found = find_claims(message)
         slowest = max(slowest, time.process_time() - begun)
         claims = {(each.benchmark, each.metric): (each.before, each.after) for each in found.claims}
-        times = {key: value for key, value in claims.items() if key[1] in {"real_time", "cpu_time"}}
+        times = {key: value for key, value in claims.items() if key[1] in TIMES}
         counts[f"{kind} messages"] += 1
         counts[f"{kind} messages with a refused table"] += bool(found.refused)
         counts[f"{kind} messages with claims"] += bool(claims)

@@ -10,13 +10,15 @@ import click
 
 from service.cli.local.tables import SCHEMA_VERSION
 from service.domain.claims.find import MAX_CHARACTERS, find_claims
+from service.domain.measuring.formats.row import TIMES
+from service.domain.measuring.metric import RATES
 from service.domain.values.errors import BadInput
-from service.domain.values.text import change, plain
+from service.domain.values.text import before_and_after, change, plain
 
 if TYPE_CHECKING:
     from service.domain.claims.values import Claim, Row
 
-_FIXED: Final = ("real_time", "cpu_time", "items_per_second", "bytes_per_second")
+_FIXED: Final = (*TIMES, *RATES)
 
 
 @click.command()
@@ -58,7 +60,7 @@ def command(file: str, *, as_json: bool) -> None:
 
 def _line(claim: Claim) -> str:
     """Format a claim: ``12: BM_Parse/64 real_time 31 → 24 ns (−22.6 %)``."""
-    values = f"{claim.before:g} → {claim.after:g} {claim.unit}".rstrip()
+    values = before_and_after(claim.before, claim.after, claim.unit)
     ratio = f" ({change(claim.ratio)})" if claim.ratio else ""
     return f"{claim.line}: {plain(claim.benchmark)} {plain(claim.metric)} {values}{ratio}"
 

@@ -12,6 +12,7 @@ from service.domain.claims import console, grid
 from service.domain.claims.sides import heading_of, hints_in, names_other_base, role_in
 from service.domain.claims.values import Claim, Fault, Refusal, Role, Row, Table, Unreadable
 from service.domain.claims.words import is_like_number, is_name, number, rounding_of
+from service.domain.measuring.formats.row import TIMES
 from service.domain.measuring.tests.gtest import mark_in
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _read_comparison(line: Line) -> list[Claim]:
         raise Unreadable(Fault.NOT_ALIGNED, line.text)
     name, *changes = line.words[:3]
     claims = []
-    for metric, change, k in zip(("real_time", "cpu_time"), changes, (3, 5), strict=True):
+    for metric, change, k in zip(TIMES, changes, (3, 5), strict=True):
         old, new = number(line.words[k]), number(line.words[k + 1])
         ratio = 1 + number(change[1:]) * (-1 if change[0] == "-" else 1)
         if change[0] not in "+-" or abs(old * ratio - new) > _ROUNDED * (1 + ratio) + _PRINTED * old:
