@@ -132,6 +132,11 @@ def names_of(claims: Iterable[Claim]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for claim in claims for name in _names(claim)))
 
 
+def plain_name(name: str) -> str:
+    """Return a name without the suffix of an aggregate."""
+    return min((name.removesuffix(each) for each in _AGGREGATES), key=len)
+
+
 def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered, ...]:
     """Answer each claim, in order.
 

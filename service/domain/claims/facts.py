@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from service.domain.claims.answers import Answer
+from service.domain.claims.answers import Answer, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ def facts_of(claims: Iterable[Answered]) -> tuple[Answered, ...]:
     """
     facts: dict[str, Answered] = {}
     for each in claims:
-        name = each.row.benchmark if each.row else each.claim.benchmark  # a mean is one of a benchmark
+        name = plain_name(each.row.benchmark if each.row else each.claim.benchmark)
         if _rank(each) < _rank(facts.setdefault(name, each)):
             facts[name] = each
     return tuple(facts.values())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from service.domain.claims.answers import Answer
 from service.domain.claims.facts import answers_by_benchmark
 from service.domain.wording.claims import claims_sentence
@@ -24,6 +26,12 @@ def test_each_benchmark_counts_once_by_the_metric_that_was_compared() -> None:
 def test_a_benchmark_with_an_adverse_answer_is_not_confirmed() -> None:
     counter = replace(CONFIRMED, metric="bytes", measured_metric="bytes", answer=Answer.NOT_REPRODUCED)
     assert counts(CONFIRMED, counter) == counts(counter, CONFIRMED) == {Answer.NOT_REPRODUCED: 1}
+
+
+@pytest.mark.parametrize("claim", [CONFIRMED, NO_BENCHMARK])
+def test_mean_and_median_are_claims_of_one_benchmark(claim: AnsweredClaim) -> None:
+    repeated = [replace(claim, benchmark=f"BM_{each}") for each in ("mean", "median")]
+    assert counts(*repeated) == {claim.answer: 1}
 
 
 def test_a_claim_survives_the_way_to_wording() -> None:
