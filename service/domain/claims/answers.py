@@ -11,7 +11,7 @@ from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import RATES, own_clock
 from service.domain.project.policy import Policy
 from service.domain.verdict.inference.estimate import reach_of_error
-from service.domain.verdict.inference.reasons import RELINKED, ReasonKind
+from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _REPRODUCED: Final = 0.25  # of the claimed difference (log scale); surely less 
 _SMALLER, _LARGER = 0.8, 1.25
 _HALF, _TWICE = 0.5, 2.0
 _AGGREGATES: Final = ("_mean", "_median")
-# Relinked programs, or the parent against itself, show the difference without the change, or may do so.
-_DOUBTS: Final = (RELINKED - {ReasonKind.LAYOUT_CONFIRMED}) | {ReasonKind.OWN_DIFFERENCE}
+# Relinks, a second sequence, or the parent against itself may show that the difference is not of the change.
+_DOUBTS: Final = (NOT_BY_PAIRS - {ReasonKind.LAYOUT_CONFIRMED}) | {ReasonKind.OWN_DIFFERENCE}
 
 
 class Answer(StrEnum):

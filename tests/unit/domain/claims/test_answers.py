@@ -211,7 +211,11 @@ def test_reasons_tell_of_other_work_and_equal_programs() -> None:
     other = Reason(ReasonKind.WORK_CHANGED, ("items_per_second", 2.0))
     assert row(1, 1).with_reasons([other]).per == "items_per_second"
     assert row(1, 1).with_reasons([Reason(ReasonKind.SAME_PROGRAM)]).is_same_program
-    refuted = [Reason(ReasonKind.LAYOUT_REFUTED, (0, 1.0)), Reason(ReasonKind.OWN_DIFFERENCE, (1.05,))]
+    refuted = [
+        Reason(ReasonKind.SECOND_LIFTS, ("same", 20)),
+        Reason(ReasonKind.LAYOUT_REFUTED, (0, 1.0)),
+        Reason(ReasonKind.OWN_DIFFERENCE, (1.05,)),
+    ]
     assert all(row(1, 1).with_reasons([each]).is_doubtful for each in refuted)
     assert not row(1, 1).with_reasons([Reason(ReasonKind.LAYOUT_CONFIRMED, (1.1,))]).is_doubtful
     assert row(1, 1).with_reasons([Reason(ReasonKind.MORE_PAIRS, (3,))]) == row(1, 1)
