@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping  # noqa: TC003 - adapters read the annotation
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import RATES, own_clock
+from service.domain.measuring.renaming import new_name
 from service.domain.project.policy import Policy
 from service.domain.verdict.inference.estimate import reach_of_error
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, ReasonKind
@@ -17,7 +19,8 @@ from service.domain.verdict.inference.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from service.domain.claims.values import Claim
+    from service.domain.claims.values import Claim, NearName
+    from service.domain.project.benchmark import Suite
     from service.domain.project.job import Job
     from service.domain.verdict.inference.reasons import Reason
 
@@ -75,7 +78,8 @@ class Measured:
     ``same_within`` is that of its job's policy: a smaller change counts as none. ``names_metrics``: its suite
     names the metrics to compare, and all else is not looked at. ``cpus`` are the machine's; 0: unknown.
     ``per``: an iteration does other work, so times are divided by this rate; else empty. ``error``
-    is the standard error of the ratio's logarithm; None for a counter that repeats exactly.
+    is the standard error of the ratio's logarithm; None for a counter that repeats exactly. ``renamed`` maps
+    old names to new ones.
     """
 
     job: str
@@ -94,14 +98,15 @@ class Measured:
     same_within: float = Policy().same_within
     names_metrics: bool = False
     cpus: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @staticmethod
     def facts_of(job: Job | None, suite: str) -> dict[str, Any]:
         """Return the fields that a job decides; the defaults without one."""
-        if job is None:
-            return {"same_within": Policy().same_within, "names_metrics": False}
-        named = {each.name for each in job.benchmark.suites if each.metrics}
-        return {"same_within": job.policy.same_within, "names_metrics": suite in named}
+        policy = job.policy if job else Policy()
+        own = next((each for each in _suites(job) if each.name == suite), None)
+        named, renamed = (bool(own.metrics), own.renamed) if own else (False, {})
+        return {"same_within": policy.same_within, "names_metrics": named, "renamed": renamed}
 
     def with_reasons(self, reasons: Iterable[Reason]) -> Measured:
         """Return the row with what its reasons say of the work and of the programs."""
@@ -115,7 +120,8 @@ class Measured:
 class Answered:
     """A claim and its answer; ``ratio`` is new ÷ old as the claim counts it, between ``low`` and ``high``.
 
-    ``row`` is what answers it. Only a claim that is not measurable here has an obstacle.
+    ``row`` is what answers it. Only a claim that is not measurable here has an obstacle, and ``near`` only if
+    no benchmark of its name was measured.
     """
 
     claim: Claim
@@ -125,6 +131,12 @@ class Answered:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
+    near: tuple[NearName, ...] = ()
+
+    @property
+    def new_name(self) -> str:
+        """The name that the benchmark has here; empty if it is the claimed one."""
+        return "" if self.row is None or self.row.benchmark in _names(self.claim) else self.row.benchmark
 
 
 def names_of(claims: Iterable[Claim]) -> tuple[str, ...]:
@@ -135,6 +147,18 @@ def names_of(claims: Iterable[Claim]) -> tuple[str, ...]:
 def plain_name(name: str) -> str:
     """Return a name without the suffix of an aggregate."""
     return min((name.removesuffix(each) for each in _AGGREGATES), key=len)
+
+
+def with_new_names(names: Iterable[str], jobs: Iterable[Job | None]) -> tuple[str, ...]:
+    """Return the names, each with those that suites of these jobs rename it to."""
+    suites = (each for job in jobs for each in _suites(job))
+    renames = {tuple(each.renamed.items()): each.renamed for each in suites}.values()  # mostly the same
+    found = (each for name in names for each in (name, *(new_name(of, name) for of in renames)))
+    return tuple(dict.fromkeys(found))
+
+
+def _suites(job: Job | None) -> Sequence[Suite]:
+    return job.benchmark.suites if job and job.configuration.compares else ()
 
 
 def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered, ...]:
@@ -173,12 +197,16 @@ def _names(claim: Claim) -> tuple[str, ...]:
 
 
 def _found(claim: Claim, rows: Sequence[Measured], *, has_cpu_time: bool) -> Obstacle | Measured:
-    """Choose the row that answers a claim: of the first job that has the benchmark."""
+    """Choose the row that answers a claim: of the first job that has its benchmark, perhaps by a new name."""
     if claim.is_other_variant:
         return Obstacle.OTHER_VARIANT
-    own = next(
-        (alike for name in _names(claim) if (alike := [row for row in rows if row.benchmark == name])), []
-    )
+    names = _names(claim)
+    own = next((alike for name in names if (alike := [row for row in rows if row.benchmark == name])), None)
+    own = own or [
+        row
+        for row in rows
+        if row.renamed and row.benchmark in (new_name(row.renamed, name) for name in names)
+    ]
     if not own:
         return Obstacle.NO_BENCHMARK
     own = [row for row in own if row.job == own[0].job]

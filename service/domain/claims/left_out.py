@@ -29,6 +29,7 @@ _OF_JOB: Final = {
     "cpus",
     "is_same_program",
     "is_doubtful",
+    "renamed",
 }  # which the reader knows
 # Why there is no ratio. No other verdict is kept: these rows are no part of the judged family.
 _WITHOUT_RATIO: Final = frozenset({Verdict.NEW, Verdict.REMOVED, Verdict.BROKEN, Verdict.FAILING})

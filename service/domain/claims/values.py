@@ -91,6 +91,14 @@ class Claim:
     rounding: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class NearName:
+    """A measured benchmark that a claim may mean; ``differs`` has words such as `fixture` and `threads`."""
+
+    benchmark: str
+    differs: tuple[str, ...]
+
+
 class Fault(StrEnum):
     """Reason to refuse a table, or the comparison of two tables."""
 

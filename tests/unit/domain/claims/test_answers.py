@@ -18,8 +18,10 @@ from service.domain.claims.answers import (
     Obstacle,
     answers,
     names_of,
+    with_new_names,
 )
 from service.domain.claims.values import Claim
+from service.domain.project.project_file import parse_job
 from service.domain.verdict.inference.estimate import estimate_of
 from service.domain.verdict.inference.reasons import Reason, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
@@ -174,6 +176,28 @@ def test_a_rate_whose_work_changed_is_answered_by_the_time_of_that_work() -> Non
 def test_the_first_job_with_the_benchmark_answers() -> None:
     later = replace(row(1.19, 1.21), job="other")
     assert one(claim(0.8), row(0.79, 0.81), later).row == row(0.79, 0.81)
+
+
+def test_a_renamed_benchmark_answers_claims_of_its_old_name() -> None:
+    renamed = {"HTB": "HashTableBench", "HTB/Find": "HashTableBench/Get"}
+    measured = replace(row(0.79, 0.81, name="HashTableBench/Get/threads:1"), renamed=renamed)
+    found = one(claim(0.8), measured)
+    assert (found.answer, found.new_name) == (Answer.CONFIRMED, measured.benchmark)
+    assert one(claim(0.8, name=f"{NAME}_median"), measured).new_name == measured.benchmark
+    assert one(claim(0.8, name="HTB/Find/threads:2"), measured).obstacle is Obstacle.NO_BENCHMARK
+    # Another suite may have the new name without the entry, and a job may still have the old one.
+    assert one(claim(0.8), replace(measured, renamed={}), measured).row is measured
+    assert one(claim(0.8), measured, replace(row(1, 1), job="other")).new_name == ""
+    assert one(claim(0.8), measured, replace(measured, suite="t")).obstacle is Obstacle.SEVERAL_SUITES
+
+
+def test_names_are_looked_for_with_those_that_jobs_rename_them_to() -> None:
+    suites = [{"name": "s", "program": "p", "renamed": {"BM_a": "BM_b"}}, {"name": "t", "program": "p"}]
+    job = parse_job("perf", {"kind": "benchmark", "pool": "perf", "suites": suites})
+    later = parse_job("later", {"kind": "of-a-later-version"})
+    assert with_new_names(["BM_a/8", "BM_c"], [None, later, job]) == ("BM_a/8", "BM_b/8", "BM_c")
+    facts = [Measured.facts_of(*each) for each in ((job, "s"), (job, "t"), (later, "s"), (None, "s"))]
+    assert [each["renamed"] for each in facts] == [{"BM_a": "BM_b"}, {}, {}, {}]
 
 
 def test_a_mean_of_repetitions_is_answered_by_the_benchmark() -> None:
