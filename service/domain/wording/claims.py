@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.claims.answers import Answered
+    from service.domain.claims.values import NearName
 
 _BEGINNING: Final = "Claims of the commit message"
 _WORST_FIRST: Final = (Answer.OPPOSITE, Answer.NOT_REPRODUCED, Answer.SMALLER)
@@ -37,13 +38,35 @@ def claims_sentence(claims: Sequence[Answered]) -> str:
 
 
 def claims_told(claims: Sequence[Answered]) -> tuple[str, ...]:
-    """Write the lines of a message about claims, at most three: the counts, and the worst ones.
+    """Write the lines of a message about claims, at most three: the counts, the worst ones, and other names.
 
     The lines are safe to post: authors choose the names.
     """
     adverse = [each for each in facts_of(claims) if each.answer.is_adverse]
     worst = sorted(adverse, key=lambda each: (_WORST_FIRST.index(each.answer), -_distance(each)))
-    return tuple(filter(None, [claims_sentence(claims), *map(_line, worst[:_MOST_LINES])]))
+    others = names_told([each for each in facts_of(claims) if not each.answer.is_adverse])
+    lines = [*map(_line, worst), *others][:_MOST_LINES]
+    return tuple(filter(None, [claims_sentence(claims), *lines]))
+
+
+def names_told(claims: Sequence[Answered]) -> tuple[str, ...]:
+    """Write at most two lines about benchmarks that have, or may have, another name here; safe to post."""
+    lines = []
+    for each in facts_of(claims):
+        name = _as_code(each.claim.benchmark)
+        if each.new_name:
+            lines.append(f"{name} was measured as {_as_code(each.new_name)}")
+        elif each.near:
+            near = " and ".join(_as_code(of.benchmark) for of in each.near)
+            lines.append(f"{name}: {each.obstacle}; {near} {differ(each.near)}")
+    return tuple(lines[:_MOST_LINES])
+
+
+def differ(near: Sequence[NearName]) -> str:
+    """Say what near names and the claimed one differ in."""
+    *others, last = near[0].differs
+    what = f"{', '.join(others)} and {last}" if others else last
+    return f"differ{'s' if len(near) == 1 else ''} in {what}"
 
 
 def _distance(found: Answered) -> float:
@@ -61,7 +84,8 @@ def _line(found: Answered) -> str:
     else:
         measured = f"measured {change(found.ratio)} {interval(found.low, found.high, found.ratio)}"
     of = metric.label if metric.is_speed else _as_code(metric.name)
-    return f"{_as_code(claim.benchmark)}: claimed {claimed} {of}, {measured}: {found.answer}"
+    other = f", measured as {_as_code(found.new_name)}" if found.new_name else ""
+    return f"{_as_code(claim.benchmark)}{other}: claimed {claimed} {of}, {measured}: {found.answer}"
 
 
 def _as_code(name: str) -> str:

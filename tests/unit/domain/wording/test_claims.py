@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.claims.answers import Answer, Answered, Measured, Obstacle
-from service.domain.claims.values import Claim
+from service.domain.claims.values import Claim, NearName
 from service.domain.values.text import unsafe_in
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.claims import claims_sentence, claims_told
+from service.domain.wording.claims import claims_sentence, claims_told, names_told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HOSTILE = (
     "`@all`",
@@ -79,6 +83,51 @@ def test_the_worst_two_have_lines() -> None:
     )
 
 
+def renamed(name: str, answer: Answer, new: str = "BM_new/64") -> Answered:
+    found = answered(name, answer)
+    assert found.row
+    return replace(found, row=replace(found.row, benchmark=new))
+
+
+def near(name: str, *others: str, differs: Sequence[str] = ("fixture", "threads")) -> Answered:
+    return replace(answered(name, UNKNOWN), near=tuple(NearName(each, tuple(differs)) for each in others))
+
+
+def test_an_adverse_answer_names_what_was_measured() -> None:
+    assert claims_told([renamed("BM_old/64", SMALLER)])[1:] == (
+        (
+            "`BM_old/64`, measured as `BM_new/64`: claimed −18.0 % real time, measured −6.1 % [−7.0, −5.2]: "
+            "smaller than claimed"
+        ),
+    )
+
+
+def test_other_names_come_after_the_worst_answers() -> None:
+    found = [
+        answered("BM_a", CONFIRMED),
+        answered("BM_gone", UNKNOWN),
+        near("HTB/Insert/threads:24", "HashTableBench/Insert/threads:2"),
+        renamed("BM_old/64", CONFIRMED),
+        near("Get", "BM/Get/8", "MB/Get/8", differs=["fixture", "arguments", "real_time"]),
+    ]
+    assert names_told(found) == (
+        (
+            "`HTB/Insert/threads:24`: no benchmark of this name was measured; "
+            "`HashTableBench/Insert/threads:2` differs in fixture and threads"
+        ),
+        "`BM_old/64` was measured as `BM_new/64`",
+    )
+    assert names_told(found[4:]) == (
+        (
+            "`Get`: no benchmark of this name was measured; "
+            "`BM/Get/8` and `MB/Get/8` differ in fixture, arguments and real_time"
+        ),
+    )
+    told = claims_told([answered("BM_b", SMALLER), *found])
+    assert (len(told), told[2]) == (3, names_told(found)[0])
+    assert names_told(found[:2]) == ()
+
+
 def test_equal_programs_are_named_instead_of_a_ratio() -> None:
     same = replace(answered("BM_a", NOT_REPRODUCED), ratio=None, low=None, high=None)
     expected = "`BM_a`: claimed −18.0 % real time, the program is identical on both sides: not reproduced"
@@ -94,3 +143,13 @@ def test_a_name_stays_code_on_one_short_line(name: str) -> None:
     assert "\n" not in line
     assert unsafe_in(line) == set()
     assert len(line) < 300
+
+
+@given(st.sampled_from(HOSTILE) | st.text(max_size=1000))
+def test_other_names_stay_code_on_short_lines(name: str) -> None:
+    lines = names_told([near(name, name, name), renamed("BM_a", CONFIRMED, f"{name}!")])
+    assert [line.split("`")[::2] for line in lines] == [
+        ["", ": no benchmark of this name was measured; ", " and ", " differ in fixture and threads"],
+        ["", " was measured as ", ""],
+    ]
+    assert all("\n" not in line and unsafe_in(line) == set() and len(line) < 450 for line in lines)
