@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from service.domain.claims.answers import Answer, Answered, Measured, Obstacle
-from service.domain.claims.values import Claim
+from service.domain.claims.values import Claim, NearName
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.shown import ADDRESS
 from service.ports.verdict import MeasuredRatio
@@ -29,6 +29,10 @@ class AnsweredClaim(MeasuredRatio):
     obstacle: str = field(metadata={"description": "why it is not measurable here; else empty"})
     job: str = field(metadata={"description": "the job that measured it; may be empty"})
     measured_metric: str = field(metadata={"description": "the metric that answers it; may be empty"})
+    measured_benchmark: str = field(metadata={"description": "its name there, if it was renamed; else empty"})
+    near: tuple[NearName, ...] = field(
+        metadata={"description": "what it may mean, at most two, if no benchmark of its name was measured"}
+    )
 
     @staticmethod
     def of(found: Answered) -> AnsweredClaim:
@@ -49,16 +53,19 @@ class AnsweredClaim(MeasuredRatio):
             obstacle=found.obstacle or "",
             job=row.job if row else "",
             measured_metric=row.metric if row else "",
+            measured_benchmark=found.new_name,
+            near=found.near,
         )
 
     def answered(self) -> Answered:
         """Return the answer for wording: its row has only its names, and no verdict."""
         name, row = self.benchmark, None
         if self.measured_metric:
-            row = Measured(self.job, "", name, self.measured_metric, Verdict.UNDECIDED)
+            its = self.measured_benchmark or name
+            row = Measured(self.job, "", its, self.measured_metric, Verdict.UNDECIDED)
         claim = Claim(self.line, name, self.metric, self.before, self.after, self.claimed, self.unit)
         obstacle = Obstacle(self.obstacle) if self.obstacle else None
-        return Answered(claim, self.answer, obstacle, row, self.ratio, self.low, self.high)
+        return Answered(claim, self.answer, obstacle, row, self.ratio, self.low, self.high, self.near)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +99,12 @@ class Claims(Protocol):
     def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
         """Return what the builds of a run compared of these benchmarks, in the order of its jobs.
 
-        A benchmark that none compared has what a machine measured of it because it is claimed, once it has.
+        So what they compared under new names, by ``renamed``. A benchmark that none compared has what a
+        machine measured of it because it is claimed, once it has.
         """
+
+    def compared(self, run_id: int) -> Sequence[str]:
+        """Return the first 5,000 benchmarks that the builds of a run compared, in the order of its jobs."""
 
 
 class ClaimReading(Protocol):

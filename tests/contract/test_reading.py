@@ -11,6 +11,7 @@ import pytest
 
 from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.claims.answers import Measured, answers
+from service.domain.claims.near import explained
 from service.domain.claims.values import Claim
 from service.domain.project.policy import Policy
 from service.domain.runs.health import FailingStep, Step
@@ -125,7 +126,8 @@ class FakeSite:
             for names in [(row.suite, row.benchmark, row.metric)]
         ]
         claim = Claim(3, benchmark, "items_per_second", 100.0, 90.0, 0.9)
-        self.reading.claimed[run] = [AnsweredClaim.of(each) for each in answers([claim], rows)]
+        found = explained(answers([claim], rows), lambda: [row.benchmark for row in rows])
+        self.reading.claimed[run] = [AnsweredClaim.of(each) for each in found]
         decided = NOON + timedelta(minutes=minutes)
         self.reading.runs[run - 1] = replace(its, run=replace(its.run, finished_at=decided))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.claims.answers import Answer, Obstacle
+from service.domain.claims.values import NearName
 from service.domain.runs.states import RunState
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
@@ -39,6 +40,16 @@ class ClaimReadingContract:
         assert claim.ratio == pytest.approx(0.9)
         [claim] = site.reading.claims(other)
         assert (claim.answer, claim.obstacle) == (Answer.NOT_MEASURABLE, Obstacle.NO_BENCHMARK)
+
+    def test_a_run_names_the_benchmarks_that_a_claim_may_mean(self, site: ReadingSite) -> None:
+        site.add_change()
+        run, other = site.add_run(), site.add_run()
+        site.add_build(run, benchmarks=["Bench/BM_a/threads:2", "BM_b"])
+        site.add_build(other, benchmarks=["BM_a/threads:8"])
+        site.claim(run, "BM_a/threads:4")
+        [claim] = site.reading.claims(run)
+        assert (claim.answer, claim.obstacle) == (Answer.NOT_MEASURABLE, Obstacle.NO_BENCHMARK)
+        assert claim.near == (NearName("Bench/BM_a/threads:2", ("fixture", "threads")),)
 
     def test_a_run_without_claims_has_none_and_a_missing_run_is_not_found(self, site: ReadingSite) -> None:
         site.add_change()

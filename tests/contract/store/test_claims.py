@@ -90,6 +90,46 @@ class TestClaims:
             Measured("a", "s", "BM_get", "real_time", Verdict.SLOWER, *numbers),
         ]
 
+    def test_a_renamed_benchmark_is_found_by_its_old_name(self, site: StoreSite, store: Store) -> None:
+        """Only under the new name that its own job gives it, also if it is measured because it is claimed."""
+        renamed = {"BM_old": "BM_new", "BM_retired": "BM_get"}
+        renaming = {**CONFIG, "suites": [{"name": "s", "program": "s", "renamed": renamed}]}
+        ids = queue(
+            store,
+            named("a", spec={"config": CONFIG}),
+            named("b", spec={"config": renaming, "claimed": ["BM_retired"]}),
+        )
+        site.explain(ids[1], pack([], pack_left_out([LEFT_OUT])))
+        with store.transaction() as tx:
+            for build, job, name in zip(ids, "ab", ("BM_old/8", "BM_new/8"), strict=True):
+                series = SeriesKey("review", "kv_engine", "master", "perf", job, "s", name, "cpu_time")
+                keys, row = {series: ("s", "lower")}, compared(series, Verdict.SAME)
+                tx.measurements.store_results(tx.builds.lock(build), RunKind.CHECK, keys, [], [row])
+            [run_id] = tx.external.runs_with(ids[0])
+            found = tx.claims.measured(run_id, ["BM_old/8", "BM_retired"])
+            assert [(each.job, each.benchmark, each.renamed) for each in found] == [
+                ("a", "BM_old/8", {}),
+                ("b", "BM_new/8", renamed),
+                ("b", "BM_get", renamed),
+            ]
+
+    def test_the_names_that_a_run_compared_are_in_the_order_of_its_jobs(self, store: Store) -> None:
+        ids = queue(store, named("b"), named("a"), named("not-compared"))
+        names = {"b": ("BM_z", "BM_b"), "a": ("BM_a", "BM_b", "BM_z")}
+        with store.transaction() as tx:
+            for build, (job, own) in zip(ids, names.items(), strict=False):
+                keys = [
+                    SeriesKey("review", "kv_engine", "master", "perf", job, "s", name, metric)
+                    for name in own
+                    for metric in ("cpu_time", "real_time")
+                ]
+                rows = [compared(key, Verdict.SAME, position=place) for place, key in enumerate(keys)]
+                series = dict.fromkeys(keys, ("s", "lower"))
+                tx.measurements.store_results(tx.builds.lock(build), RunKind.CHECK, series, [], rows)
+            [run_id] = tx.external.runs_with(ids[0])
+            assert list(tx.claims.compared(run_id)) == ["BM_z", "BM_b", "BM_a"]
+            assert list(tx.claims.compared(run_id + 1)) == []
+
     def test_what_was_measured_only_because_it_is_claimed_comes_last(
         self, site: StoreSite, store: Store
     ) -> None:

@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.claims.answers import Measured
+from service.domain.claims.answers import Measured, with_new_names
 from service.domain.claims.left_out import answering, left_out_in
+from service.domain.claims.near import MOST_COMPARED
 from service.domain.project.project_file import parse_job
 from service.domain.values.errors import BadResults
 from service.ports.claims import Claims
@@ -30,12 +31,20 @@ class MemoryClaims(InMemory, Claims):
         return self._m.claims.get((instance, project, revision), ())
 
     def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
+        builds = self._builds(run_id)
+        names = with_new_names(benchmarks, map(_job, builds))
+        compared = [row for build in builds for row in self._rows(build) if row.benchmark in names]
+        left_out = [row for build in builds for row in self._left_out(build)]
+        return answering(compared, left_out, names)
+
+    def compared(self, run_id: int) -> Sequence[str]:
+        rows = (row for build in self._builds(run_id) for row in self._rows(build))
+        return list(dict.fromkeys(row.benchmark for row in rows))[:MOST_COMPARED]
+
+    def _builds(self, run_id: int) -> Sequence[BuildRecord]:
         of_run = [build for run, build in self._m.run_builds if run == run_id]
         placed = sorted(of_run, key=lambda build: (self._m.positions[run_id, build], build))
-        rows = [row for build in placed for row in self._rows(self._m.builds[build - 1])]
-        compared = [row for row in rows if row.benchmark in benchmarks]
-        left_out = [row for build in placed for row in self._left_out(self._m.builds[build - 1])]
-        return answering(compared, left_out, benchmarks)
+        return [self._m.builds[build - 1] for build in placed]
 
     def _left_out(self, build: BuildRecord) -> Sequence[Measured]:
         packed, job = self._m.explanations.get(build.id) if build.spec.get("claimed") else None, _job(build)
@@ -47,13 +56,13 @@ class MemoryClaims(InMemory, Claims):
     def _rows(self, build: BuildRecord) -> Iterator[Measured]:
         stored, job = self._m.results.get(build.id), _job(build)
         for each in sorted(stored.comparisons, key=lambda row: row.position) if stored else ():
+            of_job = Measured.facts_of(job, each.series.suite)
             values: dict[str, Any] = {
                 one.name: getattr(each, one.name, getattr(each.series, one.name, None))
                 for one in fields(Measured)
-                if one.name
-                not in {"per", "is_same_program", "is_doubtful", "same_within", "names_metrics", "cpus"}
+                if one.name not in {"per", "is_same_program", "is_doubtful", "cpus", *of_job}
             }
-            row = Measured(**values, **Measured.facts_of(job, each.series.suite))
+            row = Measured(**values, **of_job)
             yield row.with_reasons(each.reasons)
 
 

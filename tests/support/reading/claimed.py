@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from service.domain.claims.answers import Answer, Obstacle
+from service.domain.claims.values import NearName
 from service.ports.claims import AnsweredClaim
 
 NAME: Final = "PureFollyExecutorBench/OneShotScheduleRun/real_time/threads"
@@ -24,6 +25,8 @@ CONFIRMED: Final = AnsweredClaim(
     obstacle="",
     job="kv-engine-cv-perf",
     measured_metric="real_time",
+    measured_benchmark="",
+    near=(),
 )
 SMALLER: Final = replace(
     CONFIRMED,
@@ -58,6 +61,12 @@ OTHER_METRIC: Final = replace(
     benchmark=CONFIRMED.benchmark,
     metric="cpu_time",
     obstacle=str(Obstacle.NO_METRIC),
+)
+RENAMED: Final = replace(CONFIRMED, benchmark="HTB/Find", measured_benchmark="HashTableBench/Find")
+NEAR: Final = replace(
+    NO_BENCHMARK,
+    benchmark="HTB/Insert/threads:24",
+    near=(NearName("HashTableBench/Insert/threads:2", ("fixture", "threads")),),
 )
 CLAIMS: Final = (OTHER_METRIC, CONFIRMED, SMALLER, SAME_PROGRAM, NO_BENCHMARK)
 SENTENCE: Final = (

@@ -17,8 +17,9 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.shown_builds import job_of
 from service.adapters.postgres.storable import clean
 from service.adapters.postgres.verdict.shown_comparisons import COMPARED
-from service.domain.claims.answers import Measured
+from service.domain.claims.answers import Measured, with_new_names
 from service.domain.claims.left_out import answering, left_out_in
+from service.domain.claims.near import MOST_COMPARED
 from service.domain.values.errors import BadResults
 from service.domain.verdict.inference.reasons import ReasonKind
 from service.ports.claims import Claims
@@ -55,6 +56,17 @@ JOIN series AS s ON s.id = k.series_id
 WHERE b.id = ANY (cast(:builds AS bigint[])) AND s.benchmark = ANY (cast(:benchmarks AS text[]))
 ORDER BY b.id, k.position, k.series_id
 """)  # noqa: S608 - put together from constants
+_NAMES: Final = text(f"""
+SELECT s.benchmark
+FROM run_build AS rb
+JOIN build AS b ON b.id = rb.build_id
+JOIN LATERAL (
+    SELECT * FROM comparison WHERE build_id = b.id AND measured_at = b.created_at OFFSET 0
+) AS k ON true
+JOIN series AS s ON s.id = k.series_id
+WHERE rb.run_id = :run_id
+GROUP BY s.benchmark ORDER BY min(ARRAY[rb.position, k.position]), s.benchmark LIMIT {MOST_COMPARED}
+""")  # noqa: S608 - put together from constants
 
 
 class PostgresClaims(Connected, Claims):
@@ -78,6 +90,10 @@ class PostgresClaims(Connected, Claims):
     def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
         return rows_of_runs(self._connection, [run_id], benchmarks).get(run_id, ())
 
+    @override
+    def compared(self, run_id: int) -> Sequence[str]:
+        return self._execute(_NAMES, {"run_id": run_id}).scalars().all()
+
 
 def readable_claims(stored: Iterable[Mapping[str, Any]], revision: str) -> tuple[Claim, ...]:
     """Read stored claims; none if they cannot be read, because nothing depends on them."""
@@ -94,6 +110,7 @@ def rows_of_runs(
     """Return by run what its builds measured of these benchmarks, as :meth:`Claims.measured`."""
     builds = connection.execute(_BUILDS, {"runs": list(runs)}).mappings().all()
     jobs = {each["id"]: (job_of(each["job"], each["configuration"]), each["cpus"]) for each in builds}
+    benchmarks = with_new_names(benchmarks, (job for job, _ in jobs.values()))
     keys = {"builds": list(jobs), "benchmarks": [clean(each) for each in benchmarks]}
     rows: dict[int, list[Measured]] = {}
     for row in connection.execute(_COMPARISONS, keys).mappings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
@@ -16,17 +17,18 @@ from service.adapters.postgres.access.sight import (
     merged_in_sight,
     visible_run,
 )
-from service.adapters.postgres.claims.claims import readable_claims, rows_of_runs
+from service.adapters.postgres.claims.claims import PostgresClaims, readable_claims, rows_of_runs
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.claims.answers import answers, names_of
+from service.domain.claims.near import explained
 from service.domain.runs.states import RunState
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
 from service.ports.claims import AnsweredClaim, ClaimedRun, ClaimReading
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -82,7 +84,8 @@ class PostgresClaimReading(Sighted, ClaimReading):
             if row is None:
                 raise NotFound(f"there is no run {run_id}")
             claims = readable_claims(row["stored"], row["revision"])
-            return _answered(connection, {run_id: claims})[run_id]
+            compared = partial(PostgresClaims(connection).compared, run_id)
+            return _answered(connection, {run_id: claims}, compared)[run_id]
 
     @override
     def claims_of_runs(self, runs: Collection[int]) -> Mapping[int, Sequence[AnsweredClaim]]:
@@ -105,10 +108,12 @@ class PostgresClaimReading(Sighted, ClaimReading):
 
 
 def _answered(
-    connection: Connection, claims: Mapping[int, Sequence[Claim]]
+    connection: Connection,
+    claims: Mapping[int, Sequence[Claim]],
+    compared: Callable[[], Sequence[str]] = tuple,
 ) -> Mapping[int, tuple[AnsweredClaim, ...]]:
-    """Answer the claims of runs, by run."""
+    """Answer the claims of runs, by run; ``compared`` returns the names for near ones."""
     names = names_of(claim for of_run in claims.values() for claim in of_run)
     rows = rows_of_runs(connection, claims, names) if names else {}
-    found = {run: answers(of_run, rows.get(run, ())) for run, of_run in claims.items()}
+    found = {run: explained(answers(of_run, rows.get(run, ())), compared) for run, of_run in claims.items()}
     return {run: tuple(map(AnsweredClaim.of, answered)) for run, answered in found.items()}

@@ -10,7 +10,16 @@ from service.domain.claims.answers import Answer
 from service.domain.claims.facts import answers_by_benchmark
 from service.domain.wording.claims import claims_sentence
 from service.ports.claims import AnsweredClaim
-from tests.support.reading.claimed import CLAIMS, CONFIRMED, NO_BENCHMARK, SAME_PROGRAM, SENTENCE, SMALLER
+from tests.support.reading.claimed import (
+    CLAIMS,
+    CONFIRMED,
+    NEAR,
+    NO_BENCHMARK,
+    RENAMED,
+    SAME_PROGRAM,
+    SENTENCE,
+    SMALLER,
+)
 
 
 def counts(*claims: AnsweredClaim) -> dict[Answer, int]:
@@ -35,5 +44,10 @@ def test_mean_and_median_are_claims_of_one_benchmark(claim: AnsweredClaim) -> No
 
 
 def test_a_claim_survives_the_way_to_wording() -> None:
-    for each in (CONFIRMED, SMALLER, SAME_PROGRAM, NO_BENCHMARK):
+    for each in (CONFIRMED, SMALLER, SAME_PROGRAM, NO_BENCHMARK, RENAMED, NEAR):
         assert AnsweredClaim.of(each.answered()) == each
+
+
+def test_old_and_new_name_are_one_benchmark() -> None:
+    new = replace(RENAMED, benchmark=RENAMED.measured_benchmark, measured_benchmark="")
+    assert counts(RENAMED, new) == {Answer.CONFIRMED: 1}
