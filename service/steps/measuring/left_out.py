@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from service.domain.claims.answers import with_new_names
 from service.domain.claims.left_out import MOST_LEFT_OUT, left_out_row
 from service.domain.measuring.formats.suites import format_of
 from service.domain.measuring.pair_record import join_groups
@@ -42,7 +43,7 @@ def measure_left_out(session: BuildSession, listings: Sequence[Listing]) -> tupl
     """
     spec, job = session.spec, session.spec.job.unfiltered
     known = {name for each in listings for name in (*each.base, *each.patch)}
-    claimed = [name for name in spec.claimed if name not in known]
+    claimed = [name for name in with_new_names(spec.claimed, [job]) if name not in known]
     suites = {each.suite for each in listings if not each.is_same_program}
     if spec.base is None or spec.kind.is_for_idle_pools or job is None or not claimed:
         return ()

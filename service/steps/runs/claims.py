@@ -5,12 +5,14 @@ No vote depends on a claim: whatever a message has, the run is planned and decid
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from service.domain.claims.answers import answers, names_of
 from service.domain.claims.find import claims_to_keep
+from service.domain.claims.near import explained
 from service.domain.values.identity import RunKind
 from service.domain.wording.claims import claims_told
 
@@ -51,7 +53,7 @@ def answered_claims(stored: Claims, run: RunRecord) -> tuple[str, ...]:
     try:
         claims = stored.of(run.instance, run.project, run.revision)
         rows = stored.measured(run.id, names_of(claims)) if claims else ()
-        return claims_told(answers(claims, rows))
+        return claims_told(explained(answers(claims, rows), partial(stored.compared, run.id)))
     except _UNREADABLE as error:
         _LOG.warning("claims.unreadable", revision=run.revision, error=repr(error))
         return ()

@@ -40,9 +40,9 @@ def message(names: Sequence[str], factor: float) -> str:
     return "\n".join(["Speed up", "", *table("Before:", 100_000.0), *table("After:", 100_000.0 * factor)])
 
 
-def slower(said: str) -> MemorySource:
+def slower(said: str, text: str = PROJECT_FILE) -> MemorySource:
     """A change that makes BM_a slower by half."""
-    source = project()
+    source = project(text)
     kept = source.commits["parent"].files
     times = {"BM_a": 1.5e-6, "BM_b": 2e-6}
     source.commit(
@@ -53,8 +53,9 @@ def slower(said: str) -> MemorySource:
 
 
 def filtered(said: str) -> MemorySource:
-    """A change that halves BM_c, which the suite's filter leaves out."""
-    source = project(PROJECT_FILE.replace("build/bench}", 'build/bench, filter: "BM_[ab]"}'))
+    """A change that halves BM_c, once BM_old, which the suite's filter leaves out."""
+    keys = 'build/bench, filter: "BM_[ab]", renamed: {BM_old: BM_c}}'
+    source = project(PROJECT_FILE.replace("build/bench}", keys))
     kept = source.commits["parent"].files
     places = (("parent", "root", "refs/heads/master"), ("patch1", "parent", "refs/changes/07/7/1"))
     for factor, (commit, parent, ref) in zip((1, 0.5), places, strict=True):
@@ -91,6 +92,20 @@ def test_a_message_answers_the_claims_of_its_commit(tmp_path: Path) -> None:
     assert same.startswith("`BM_b`: claimed −50.0 % CPU time, measured ")
 
 
+def test_a_message_answers_claims_of_old_names_and_has_near_ones(tmp_path: Path) -> None:
+    text = PROJECT_FILE.replace("build/bench}", "build/bench, renamed: {BM_old: BM_a}}")
+    said = message(["BM_old", "Bench/BM_b"], 0.5)
+    farm = decided(tmp_path, said, lambda message: slower(message, text))
+    lines = farm.service.store.memory.decisions[0].message.split("\n\n")
+    place = lines.index(
+        "Claims of the commit message: 0 of 2 benchmarks confirmed, 1 opposite, 1 not measurable here"
+    )
+    assert lines[place + 1].startswith("`BM_old`, measured as `BM_a`: claimed −50.0 % CPU time, measured +50")
+    assert lines[place + 2] == (
+        "`Bench/BM_b`: no benchmark of this name was measured; `BM_b` differs in fixture"
+    )
+
+
 @pytest.mark.parametrize("names", [[], KEPT, [f"BM_{number}" for number in range(100)]], ids=len)
 def test_no_claim_changes_a_vote_or_what_is_measured(tmp_path: Path, names: list[str]) -> None:
     """Each benchmark has a claim of each of its times."""
@@ -107,20 +122,21 @@ def test_no_claim_changes_a_vote_or_what_is_measured(tmp_path: Path, names: list
     assert [each.header for each in ours.decisions] == [each.header for each in theirs.decisions]
 
 
+@pytest.mark.parametrize(("name", "lines"), [("BM_c", ()), ("BM_old", ("`BM_old` was measured as `BM_c`",))])
 def test_what_a_filter_leaves_out_is_measured_if_it_is_claimed_and_changes_nothing_else(
-    tmp_path: Path,
+    tmp_path: Path, name: str, lines: tuple[str, ...]
 ) -> None:
     plain = decided(tmp_path / "a", "", filtered)
-    other = decided(tmp_path / "b", message(["BM_c", "BM_gone"], 0.5), filtered)
+    other = decided(tmp_path / "b", message([name, "BM_gone"], 0.5), filtered)
     ours, theirs = (each.service.store.memory for each in (plain, other))
     assert [each.vote for each in ours.decisions] == [each.vote for each in theirs.decisions] == [1]
     assert (ours.sequences, ours.listings) == (theirs.sequences, theirs.listings)
     assert (ours.pairs, ours.results) == (theirs.pairs, theirs.results)
     specs = [BuildSpec.from_mapping(memory.builds[0].spec) for memory in (ours, theirs)]
-    assert [each.claimed[:1] for each in specs] == [(), ("BM_c",)]
+    assert [each.claimed[:1] for each in specs] == [(), (name,)]
     assert specs[0] == replace(specs[1], claimed=())
     counted = "Claims of the commit message: 1 of 2 benchmarks confirmed, 1 not measurable here"
-    assert step.answered_claims(MemoryClaims(theirs), theirs.runs[0]) == (counted,)
+    assert step.answered_claims(MemoryClaims(theirs), theirs.runs[0]) == (counted, *lines)
 
 
 def test_a_result_of_equal_trees_answers_the_claims_of_the_new_message(tmp_path: Path) -> None:
