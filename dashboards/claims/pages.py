@@ -15,7 +15,7 @@ from service.domain.claims.facts import answers_by_benchmark
 from service.domain.measuring.formats.row import TIMES
 from service.domain.measuring.metric import metric_named
 from service.domain.values.text import before_and_after, change
-from service.domain.wording.claims import claims_sentence
+from service.domain.wording.claims import claims_sentence, differ
 from service.domain.wording.reasons import SAME_PROGRAM
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def claimed_values(claim: AnsweredClaim) -> str:
 CLAIM_FILTERS: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
     {
         each.__name__: each
-        for each in (sentence_about, counted_answers, claimed_change, claimed_values, without_ratio)
+        for each in (sentence_about, counted_answers, claimed_change, claimed_values, without_ratio, differ)
     }
 )
 """Filters of the templates."""

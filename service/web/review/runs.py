@@ -13,7 +13,7 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.values.text import plain, shortened
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.claims import claims_sentence
+from service.domain.wording.claims import claims_sentence, names_told
 from service.domain.wording.standing import expected
 from service.web.review.schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
@@ -87,7 +87,8 @@ def check_runs(
 class _Findings:
     """The override that waives a build, its largest changes for the worse and the better, and a sentence.
 
-    The sentence counts how the claims of the commit message held, if the build answers any.
+    The sentence counts how the claims of the commit message held, if the build answers any or has a benchmark
+    that one may mean; lines about other names follow.
     """
 
     override: str
@@ -102,10 +103,12 @@ def _findings(
     is_measured = JobKind(build.kind).may_compare and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     claims = read_claims(run.run.id) if rows else ()
-    has_answers = any(each.job == build.job for each in claims)
+    names, answered = {row.benchmark for row in rows}, [each.answered() for each in claims]
+    is_meant = any(near.benchmark in names for each in claims for near in each.near)
+    told = [f"{claims_sentence(answered)}.", *names_told(answered)]
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),
-        claims=f"{claims_sentence([each.answered() for each in claims])}." if has_answers else "",
+        claims="\n\n".join(told) if is_meant or any(each.job == build.job for each in claims) else "",
         worst=_most(rows, Verdict.SLOWER, _worsening),
         best=_most(rows, Verdict.FASTER, lambda row: 1 / _worsening(row)),
     )

@@ -13,12 +13,13 @@ from markupsafe import escape
 from dashboards.claims.pages import LOOKS
 from service.domain.claims.answers import Answer
 from service.domain.claims.find import find_claims
+from service.domain.claims.values import NearName
 from service.domain.runs.states import RunState
 from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.claims import AnsweredClaim
 from service.ports.verdict import SeriesWithPoints
 from tests.support.reading.add_patch_set import add_patch_set
-from tests.support.reading.claimed import CLAIMS, CONFIRMED, NO_BENCHMARK, SENTENCE, SMALLER
+from tests.support.reading.claimed import CLAIMS, CONFIRMED, NEAR, NO_BENCHMARK, RENAMED, SENTENCE, SMALLER
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.reading.views import NOW, change_view, series_view, trend_point
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 RUN, UNCLAIMED = 41, 40
+ONE = "Claims of the commit message: 1 of 1 benchmark"
 HOSTILE = "BM_<img src=x onerror=alert(1)>\u202e/" + "x" * 300
 TITLE = '<h2 id="claims">Claims</h2>'
 
@@ -62,6 +64,20 @@ def test_pages_of_a_run_show_each_claim_beside_what_was_measured(path: str) -> N
     assert (folded.count("<tr>"), section.count("<tr>"), 'line">24<' in folded) == (3, 3 + 4, True)
 
 
+def test_pages_and_the_api_show_the_name_that_was_measured() -> None:
+    app = site([RENAMED, NEAR, replace(NEAR, near=(*NEAR.near, NearName("MapBench/Insert", ("fixture",))))])
+    page = page_of(app).replace("<wbr>", "")
+    assert "real time, measured as <bdi>HashTableBench/Find</bdi></small>" in page
+    other = '<bdi title="HashTableBench/Insert/threads:2">HashTableBench/Insert/threads:2</bdi>'
+    assert f"{NEAR.obstacle}; {other} differs in fixture and threads</small>" in page
+    assert f'{other} and <bdi title="MapBench/Insert">MapBench/Insert</bdi> differ in fixture and' in page
+    found = call(app, "GET", f"/api/v1/runs/{RUN}/claims").json()["items"]
+    assert [each["measured_benchmark"] for each in found] == ["HashTableBench/Find", "", ""]
+    assert found[1]["near"] == [
+        {"benchmark": "HashTableBench/Insert/threads:2", "differs": ["fixture", "threads"]}
+    ]
+
+
 def test_a_run_without_claims_has_no_section() -> None:
     app = site()
     for path in (f"/runs/{UNCLAIMED}", f"/changes/{REGRESSION}/1"):
@@ -81,7 +97,8 @@ def test_hostile_names_stay_text() -> None:
         replace(CONFIRMED, benchmark=f"{HOSTILE}{nth}", metric=HOSTILE, unit=HOSTILE, line=nth)
         for nth in range(200)
     ]
-    page = page_of(site(many))
+    near = tuple(NearName(f"{HOSTILE}{nth}", ("fixture",)) for nth in range(2))
+    page = page_of(site([*many, replace(RENAMED, measured_benchmark=HOSTILE), replace(NEAR, near=near)]))
     assert "<img" not in page.replace('<img src="/static/', "")
     assert "\u202e" not in page
     assert f"/<wbr>{'x' * 31}…{'x' * 29}199</bdi>" in page
@@ -110,6 +127,11 @@ def test_the_checks_tab_counts_the_claims_that_a_build_answers() -> None:
     assert message(CLAIMS).endswith(f"\n\n{SENTENCE}.")
     assert "Claims" not in message([replace(CONFIRMED, job="another-job")])
     assert "Claims" not in message(())
+    renamed = message([RENAMED]).split("\n\n")[-2:]
+    assert renamed == [f"{ONE} confirmed.", "`HTB/Find` was measured as `HashTableBench/Find`"]
+    of_build = NearName("TaskStatsBench/LogQTime", ("fixture",))
+    assert "Claims" not in message([NEAR])
+    assert message([replace(NEAR, near=(of_build,))]).endswith(f"; `{of_build.benchmark}` differs in fixture")
 
 
 def claimed_commits() -> FakeReading:
