@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 
     from service.domain.claims.answers import Answered
 
-    _Parts = defaultdict[str, list[str]]
-
 MOST_COMPARED: Final = 5_000  # names of a run
 _LONGEST: Final = 300  # characters; a longer name is near to none
-_MOST_ALIKE: Final = 50  # names that a claimed one is compared with, for each way to be like it
-_FIXTURE, _TEMPLATE, _ARGUMENTS, _FUNCTION = "fixture", "template arguments", "arguments", "function"
+_MOST_ALIKE: Final = 100  # names of a function
+_FIXTURE, _TEMPLATE, _ARGUMENTS = "fixture", "template arguments", "arguments"
 _OPTIONS: Final = (
     *("min_time", "min_warmup_time", "iterations", "repeats", "threads"),
     *("real_time", "process_time", "manual_time"),
@@ -48,45 +46,40 @@ def near_names(claimed: Iterable[str], compared: Sequence[str]) -> dict[str, tup
     They have the same function with other options, another fixture or other arguments. Of two fixtures, one
     is missing or an abbreviation. Few differences come first, then the order of ``compared``.
     """
-    parts = {name: _parts(name) for name in compared[:MOST_COMPARED] if len(name) <= _LONGEST}
-    alike: dict[object, list[str]] = {}
-    for name, its in parts.items():
-        for key in _keys(its):
-            alike.setdefault(key, []).append(name)
+    alike = defaultdict[str, list[tuple[str, dict[str, list[str]]]]](list)
+    for name in compared[:MOST_COMPARED]:
+        function, parts = _parts(name)
+        alike[function].append((name, parts))
     found = {}
     for name in set(claimed):
-        its = _parts(name if len(name) <= _LONGEST else "")
-        others = dict.fromkeys(other for key in _keys(its) for other in alike.get(key, ())[:_MOST_ALIKE])
-        ranked = [(rank, other) for other in others if (rank := _rank(its, parts[other]))]
+        function, its = _parts(name)
+        others = alike[function][:_MOST_ALIKE] if function else ()
+        ranked = [(rank, other) for other, parts in others if (rank := _rank(its, parts))]
         best = min((rank for rank, _ in ranked), default=None)
         found[name] = tuple(NearName(other, rank[2]) for rank, other in ranked if rank == best)[:2]
     return found
 
 
-def _parts(name: str) -> _Parts:
-    """Sort the parts of a name by what they tell."""
-    parts = defaultdict[str, list[str]](list)
-    for part in name.split("/", 30):
+def _parts(name: str) -> tuple[str, dict[str, list[str]]]:
+    """Return the name of the function, empty if the whole is long, and the other parts by what they tell."""
+    parts: dict[str, list[str]] = {_FIXTURE: [], _ARGUMENTS: [], _TEMPLATE: []}
+    for part in name.split("/", 30) if len(name) <= _LONGEST else ():
         kind = part.partition(":")[0]
         if kind not in _OPTIONS:
             kind = _ARGUMENTS if _ARGUMENT.fullmatch(part) else _FIXTURE
         own, *template = part.split("<", 1) if kind is _FIXTURE else (part,)
-        parts[kind].append(own)
+        parts.setdefault(kind, []).append(own)
         parts[_TEMPLATE] += template
-    parts[_FUNCTION] = [parts[_FIXTURE].pop()] if any(parts[_FIXTURE]) else []
-    return parts
+    return parts[_FIXTURE].pop() if parts[_FIXTURE] else "", parts
 
 
-def _keys(parts: _Parts) -> list[object]:
-    """Return the function with the arguments and with the fixture: near names have one of them in common."""
-    return [(kind, *parts[_FUNCTION], *parts[kind]) for kind in (_ARGUMENTS, _FIXTURE) if parts[_FUNCTION]]
-
-
-def _rank(its: _Parts, other: _Parts) -> tuple[int, int, tuple[str, ...]] | None:
+def _rank(its: dict[str, list[str]], other: dict[str, list[str]]) -> tuple[int, int, tuple[str, ...]] | None:
     """Count differences and different arguments; None if the other one is not near."""
-    differs = tuple(each for each in (_FIXTURE, _TEMPLATE, _ARGUMENTS, *_OPTIONS) if its[each] != other[each])
+    kinds = (_FIXTURE, _TEMPLATE, _ARGUMENTS, *_OPTIONS)
+    differs = tuple(kind for kind in kinds if its.get(kind) != other.get(kind))
     short, long = sorted(("/".join(each[_FIXTURE]).casefold() for each in (its, other)), key=len)
     rest = iter(long)
-    if not differs or any(letter not in rest for letter in short):
+    is_far = {_FIXTURE, _ARGUMENTS} <= {*differs} or any(letter not in rest for letter in short)
+    if is_far or not differs:
         return None
     return len(differs), sum(a != b for a, b in zip_longest(its[_ARGUMENTS], other[_ARGUMENTS])), differs
