@@ -19,8 +19,12 @@ def facts_of(claims: Iterable[Answered]) -> tuple[Answered, ...]:
     A claim of the metric that was compared counts; of several, the first adverse one.
     """
     facts: dict[str, Answered] = {}
+    claims = tuple(claims)
+    measured = {
+        each.claim.benchmark: each.row.benchmark for each in claims if each.row
+    }  # of renamed ones, too
     for each in claims:
-        name = plain_name(each.row.benchmark if each.row else each.claim.benchmark)
+        name = plain_name(measured.get(each.claim.benchmark, each.claim.benchmark))
         if _rank(each) < _rank(facts.setdefault(name, each)):
             facts[name] = each
     return tuple(facts.values())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from service.domain.claims.answers import Obstacle, names_of
+from service.domain.claims.answers import Obstacle, names_of, plain_name
 from service.domain.claims.values import NearName
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def explained(found: Sequence[Answered], compared: Callable[[], Sequence[str]]) 
     ``compared`` returns the names that the run compared; it is only called if there is such a claim.
     """
     missing = {each for each in found if each.obstacle is Obstacle.NO_BENCHMARK}
-    plain = {each: min(names_of([each.claim]), key=len) for each in missing}  # without an aggregate
+    plain = {each: plain_name(each.claim.benchmark) for each in missing}
     claimed = {*names_of(each.claim for each in found)}
     names = [name for name in (compared() if missing else ()) if name not in claimed]
     near = near_names(plain.values(), names)
