@@ -170,12 +170,17 @@ def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered
 
     Returns:
         One answer for each claim. If all claims that can be answered are exactly true, the probability that
-        any gets an adverse answer is at most :data:`WRONG`, as far as the intervals of the rows hold.
+        any gets an adverse answer is at most :data:`WRONG`, as far as the intervals of the rows hold. Claims
+        whose benchmark has no row count as if they had one, so an adverse answer stays when rows are added.
     """
     variants = _variants(claims)
     timed = {each.benchmark for each in claims if each.metric == "cpu_time"}
     found = [_found(claim, rows, has_cpu_time=claim.benchmark in timed) for claim in claims]
-    family = len({row for row in found if isinstance(row, Measured)})
+    rows_and_missing = {
+        (claim.benchmark, claim.metric) if row is Obstacle.NO_BENCHMARK else row
+        for claim, row in zip(claims, found, strict=True)
+    }
+    family = len(rows_and_missing.difference(Obstacle))
     return tuple(
         _answered(claim, row, family, is_variant=claim.benchmark in variants)
         for claim, row in zip(claims, found, strict=True)

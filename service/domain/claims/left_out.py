@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.claims.answers import Measured
 from service.domain.values.errors import BadResults
-from service.domain.verdict.explanation.explanation import beside_in, read_member
+from service.domain.verdict.explanation.explanation import beside_in, rate_in, read_member, text_in
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 
 MOST_LEFT_OUT: Final = 50  # benchmarks of a build
 LEAST_PAIRS: Final = 6  # with fewer, no interval by ranks has 95 % confidence
-_MOST_ROWS: Final = 200
+MOST_PAIRS: Final = 20  # twice as many would narrow the intervals by less than a third
+MOST_ROWS: Final = 200  # of a build
+_MOST_RATIO: Final = 1e100  # so that a ratio and its reciprocal can be computed with
 _MOST_JSON: Final = 1 << 20  # bytes
 _OF_JOB: Final = {
     "job",
@@ -48,7 +49,7 @@ def left_out_row(found: Comparison) -> Measured:
 def pack_left_out(rows: Sequence[Measured]) -> bytes:
     """Write rows as a gzip member that goes beside explanations; empty without rows."""
     kept = [{name: value for name, value in asdict(row).items() if name not in _OF_JOB} for row in rows]
-    return gzip.compress(json.dumps(kept[:_MOST_ROWS]).encode(), mtime=0) if rows else b""
+    return gzip.compress(json.dumps(kept[:MOST_ROWS]).encode(), mtime=0) if rows else b""
 
 
 def left_out_in(packed: bytes) -> tuple[Measured, ...]:
@@ -60,8 +61,8 @@ def left_out_in(packed: bytes) -> tuple[Measured, ...]:
     if not (data := beside_in(packed)):
         return ()
     try:
-        return tuple(map(_row, json.loads(read_member(data, _MOST_JSON)[0])[:_MOST_ROWS]))
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return tuple(map(_row, json.loads(read_member(data, _MOST_JSON)[0])[:MOST_ROWS]))
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise BadResults(f"the claimed rows cannot be read: {error!r}") from None
 
 
@@ -75,12 +76,14 @@ def answering(
 
 def _row(row: dict[str, Any]) -> Measured:
     """Read a row that a machine wrote, if its values are of the right kinds."""
-    texts = {name: row[name] for name in ("suite", "benchmark", "metric", "per")}
-    ratios = {name: row[name] for name in ("ratio", "low", "high")}
-    others = {name: row[name] for name in ("pairs", "error")}
-    are_positive = all(each is None or 0 < each < math.inf for each in ratios.values())
-    if not are_positive or not (others["error"] is None or 0 <= others["error"] < math.inf):
-        raise ValueError("not a ratio with its error")
-    if not all(isinstance(each, str) for each in texts.values()) or type(others["pairs"]) is not int:
-        raise TypeError("not a row")
-    return Measured(job="", verdict=Verdict(row["verdict"]), **texts, **ratios, **others)
+    suite, benchmark, metric, per = (text_in(row[name]) for name in ("suite", "benchmark", "metric", "per"))
+    numbers = (row[name] for name in ("ratio", "low", "high", "error"))
+    *ratios, error = (None if each is None else rate_in(each) for each in numbers)
+    if not all(each is None or 1 / _MOST_RATIO <= each <= _MOST_RATIO for each in ratios):
+        raise ValueError("not a ratio")
+    if type(pairs := row["pairs"]) is not int or not 0 <= pairs <= MOST_PAIRS:
+        raise ValueError("not a number of pairs")
+    ratio, low, high = ratios
+    return Measured(
+        "", suite, benchmark, metric, Verdict(row["verdict"]), pairs, ratio, low, high, error, per
+    )

@@ -149,14 +149,14 @@ class Explanation:
         """
         try:
             return Explanation(
-                suite=_text(found["suite"]),
-                benchmark=_text(found["benchmark"]),
+                suite=text_in(found["suite"]),
+                benchmark=text_in(found["benchmark"]),
                 slowdown=_number(found["slowdown"]),
                 causes=tuple(map(_cause, found["causes"])),
                 sampled=_number(found["sampled"]),
                 parts=tuple(map(_part, found["parts"][:MOST_PARTS])),
                 stacks=tuple(map(_stack, found.get("stacks", ())[:MOST_STACKS])),
-                obstacle=_text(found["obstacle"]),
+                obstacle=text_in(found["obstacle"]),
                 assembly=_assembly(code, found.get("rows", ())) if (code := found.get("assembly")) else None,
                 touched=_place(*place) if (place := found.get("touched")) else None,
             )
@@ -169,15 +169,18 @@ def pack(found: Sequence[Explanation], beside: bytes = b"") -> bytes:
 
     The stacks and instructions follow all else, in a gzip member of their own, because decisions need none of
     them. The narrowest stacks, then the longest lists of instructions, are left out if it would be longer.
-    Another gzip member ``beside`` comes last, because previous versions do not read so far.
+    Another gzip member ``beside`` comes last, because previous versions do not read so far. It is left out if
+    there is no room for it.
     """
     found, room = found[:MOST_EXPLAINED], _ROOM
     brief = gzip.compress(_json([_cut(each.to_mapping()) for each in found]), mtime=0)
     while True:
         large = _json(_large(found, room))
         packed = brief + gzip.compress(large, mtime=0) + beside
-        if len(packed) <= MOST_PACKED or not room:
+        if len(packed) <= MOST_PACKED:
             return packed
+        if not room:
+            return packed.removesuffix(beside)
         room = min(room, len(large)) // 2
 
 
@@ -263,43 +266,44 @@ def _cut(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _cause(found: Mapping[str, Any]) -> Cause:
-    rates = _rate(found["base"]), _rate(found["patch"])
-    return Cause(Kind(found["kind"]), _text(found["function"]), *rates, _text(found["new_callee"]))
+    rates = rate_in(found["base"]), rate_in(found["patch"])
+    return Cause(Kind(found["kind"]), text_in(found["function"]), *rates, text_in(found["new_callee"]))
 
 
 def _part(found: Mapping[str, Any]) -> Part:
     growth, low, high = (_number(found[name]) for name in ("growth", "low", "high"))
-    return Part(_text(found["function"]), growth, low, high, _text(found["new_callee"]))
+    return Part(text_in(found["function"]), growth, low, high, text_in(found["new_callee"]))
 
 
 def _stack(found: Sequence[Any]) -> Stack:
     frames, base, patch = found
-    return Stack(tuple(map(_text, frames[:MOST_FRAMES])), _rate(base), _rate(patch))
+    return Stack(tuple(map(text_in, frames[:MOST_FRAMES])), rate_in(base), rate_in(patch))
 
 
 def _assembly(found: Mapping[str, Any], codes: Sequence[Any]) -> Assembly:
     rows = tuple(map(_code, codes[:MOST_ROWS]))
     lines = tuple(map(_line, found["lines"][:MOST_LINES]))
-    return Assembly(_text(found["function"]), rows, lines, _text(found["counted"]))
+    return Assembly(text_in(found["function"]), rows, lines, text_in(found["counted"]))
 
 
 def _code(found: Sequence[Any]) -> CodeRow:
     base, patch, base_rate, patch_rate, path, line = found
-    was, becomes = (None if each is None else _text(each) for each in (base, patch))
-    return CodeRow(was, becomes, _rate(base_rate), _rate(patch_rate), *_place(path, line))
+    was, becomes = (None if each is None else text_in(each) for each in (base, patch))
+    return CodeRow(was, becomes, rate_in(base_rate), rate_in(patch_rate), *_place(path, line))
 
 
 def _line(found: Mapping[str, Any]) -> Line:
-    return Line(*_place(found["path"], found["line"]), _rate(found["base"]), _rate(found["patch"]))
+    return Line(*_place(found["path"], found["line"]), rate_in(found["base"]), rate_in(found["patch"]))
 
 
 def _place(path: object, line: object) -> tuple[str, int]:
     if type(line) is not int or not 0 <= line <= _LAST_LINE:
         raise ValueError("not a line")
-    return repository_path(_text(path), ()), line
+    return repository_path(text_in(path), ()), line
 
 
-def _text(found: object) -> str:
+def text_in(found: object) -> str:
+    """Return at most ``LONGEST_TEXT`` characters of a text in JSON; raises TypeError if it is none."""
     if not isinstance(found, str):
         raise TypeError("not a text")
     return found[:LONGEST_TEXT].encode("utf-8", "replace").decode()  # JSON may hold halves of characters
@@ -311,7 +315,8 @@ def _number(found: object) -> float:
     return float(found)
 
 
-def _rate(found: object) -> float:
+def rate_in(found: object) -> float:
+    """Return a finite number of at least 0; raises ValueError, or OverflowError if it is too large."""
     if (rate := _number(found)) < 0:
         raise ValueError("a negative rate")
     return rate

@@ -228,7 +228,27 @@ def test_adverse_answers_share_their_error_among_the_rows_of_a_message() -> None
     ]
     claims, rows = zip(*more, strict=True)
     for others, answer in (([], Answer.SMALLER), (rows, Answer.CONFIRMED)):
-        assert answers([claim(0.8), *claims], [measured, *others])[0].answer is answer
+        assert answers([claim(0.8), *claims[: len(others)]], [measured, *others])[0].answer is answer
+
+
+@pytest.mark.parametrize(
+    ("error", "before", "after"),
+    [
+        (0.017, Answer.NOT_REPRODUCED, Answer.NOT_REPRODUCED),
+        (0.018, Answer.TOO_NOISY, Answer.NOT_REPRODUCED),
+        (0.02, Answer.TOO_NOISY, Answer.TOO_NOISY),  # a single row would not be too noisy
+    ],
+)
+def test_rows_that_come_later_take_no_adverse_answer_back(
+    error: float, before: Answer, after: Answer
+) -> None:
+    names, metrics = ("BM_b", "BM_b_mean"), ("cpu_time", "real_time")
+    claims = [claim(0.8), *(claim(0.8, metric, name) for name in names for metric in metrics)]
+    compared = replace(row(0.99, 1.01), error=error)
+    later = [row(0.79, 0.81, metric, "BM_b") for metric in metrics]
+    assert answers(claims[:1], [compared])[0].answer is Answer.NOT_REPRODUCED
+    assert answers(claims, [compared])[0].answer is before
+    assert answers(claims, [compared, *later])[0].answer is after
 
 
 def test_reasons_tell_of_other_work_and_equal_programs() -> None:

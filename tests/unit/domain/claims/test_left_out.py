@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import replace
 from functools import partial
+from os import urandom
 
 import pytest
 
@@ -12,7 +13,7 @@ from service.domain.claims.answers import Measured
 from service.domain.claims.left_out import answering, left_out_in, left_out_row, pack_left_out
 from service.domain.measuring.metric import metric_named
 from service.domain.values.errors import BadResults
-from service.domain.verdict.explanation.explanation import Explanation, pack, unpack
+from service.domain.verdict.explanation.explanation import MOST_PACKED, Explanation, pack, unpack
 from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
 
 ROW = Measured("", "s", "BM_<é>/8", "cpu_time", Verdict.UNDECIDED, 8, 0.8, 0.7, 0.9, 0.01, "items_per_second")
@@ -42,6 +43,14 @@ WRONG = (
     ("high", math.nan),
     ("low", "1"),
     ("error", -1),
+    ("error", 10**400),
+    ("ratio", 10**400),
+    ("low", 1e-320),  # its reciprocal is infinite
+    ("high", True),
+    ("pairs", 10**400),
+    ("pairs", -1),
+    ("pairs", True),
+    ("pairs", 21),
 )
 CUT = (b"\x1f\x8b", pack_left_out([ROW])[:-9])
 
@@ -54,6 +63,18 @@ def test_rows_that_cannot_be_read_are_refused_and_leave_the_explanations(beside:
     assert unpack(packed) == (WHOLE,)
     with pytest.raises(BadResults):
         left_out_in(packed)
+
+
+def test_texts_are_cut_and_have_only_characters() -> None:
+    """Halves of characters cannot be sent to a browser, and a page shows the suite."""
+    [row] = left_out_in(pack([], member("suite", "\ud800" + "x" * 900_000)))
+    assert row.suite == "?" + "x" * 499
+
+
+def test_rows_are_left_out_if_only_the_explanations_have_room() -> None:
+    found = [replace(WHOLE, obstacle=urandom(250).hex(), benchmark=urandom(250).hex()) for _ in range(20)]
+    beside = gzip.compress(urandom(MOST_PACKED - 1000))
+    assert pack(found, beside) == pack(found)
 
 
 def test_a_compared_row_is_preferred_to_one_of_another_suite() -> None:
