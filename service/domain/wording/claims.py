@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from service.domain.claims.answers import Answer
+from service.domain.claims.answers import Answer, Obstacle
 from service.domain.claims.facts import answers_by_benchmark, facts_of
 from service.domain.measuring.metric import metric_named
 from service.domain.values.text import both_ends, change, counted, interval
@@ -23,30 +23,37 @@ _MOST_LINES: Final = 2  # about single claims; the page has all
 _NAME: Final = 100  # characters
 
 
-def claims_sentence(claims: Sequence[Answered]) -> str:
-    """Count answers per benchmark, without a period; return nothing without claims."""
-    counts = answers_by_benchmark(claims)
-    if not counts:
+def claims_sentence(claims: Sequence[Answered], *, may_follow: bool = False) -> str:
+    """Count answers per benchmark, without a period; return nothing without claims.
+
+    ``may_follow``: a machine was asked to measure claimed benchmarks that filters leave out, later.
+    """
+    found = facts_of(claims)
+    if not (total := len(found)):
         return ""
-    total = counts.total()
-    if counts[Answer.NOT_MEASURABLE] == total:
+    later = sum(may_follow and each.obstacle is Obstacle.NO_BENCHMARK for each in found)
+    counts = answers_by_benchmark(found)
+    counts[Answer.NOT_MEASURABLE] -= later
+    following = "; what a filter leaves out may follow on the page" if later else ""
+    if total in {later, counts[Answer.NOT_MEASURABLE]}:
         none = "the benchmark is not" if total == 1 else f"none of {total} benchmarks is"
-        return f"{_BEGINNING}: {none} measurable here"
-    others = (f", {count} {answer}" for answer, count in counts.items() if answer is not Answer.CONFIRMED)
-    confirmed = f"{counts[Answer.CONFIRMED]} of {counted(total, 'benchmark')} confirmed"
-    return f"{_BEGINNING}: {confirmed}{''.join(others)}"
+        return f"{_BEGINNING}: {none} {'compared' if later else 'measurable here'}{following}"
+    confirmed = counts.pop(Answer.CONFIRMED, 0)
+    others = [f", {count} {answer}" for answer, count in (*counts.items(), ("not compared", later)) if count]
+    return f"{_BEGINNING}: {confirmed} of {counted(total, 'benchmark')} confirmed{''.join(others)}{following}"
 
 
-def claims_told(claims: Sequence[Answered]) -> tuple[str, ...]:
+def claims_told(claims: Sequence[Answered], *, may_follow: bool = False) -> tuple[str, ...]:
     """Write the lines of a message about claims, at most three: the counts, the worst ones, and other names.
 
-    The lines are safe to post: authors choose the names.
+    ``may_follow`` is as in :func:`claims_sentence`. The lines are safe to post: authors choose the names.
     """
     adverse = [each for each in facts_of(claims) if each.answer.is_adverse]
     worst = sorted(adverse, key=lambda each: (_WORST_FIRST.index(each.answer), -_distance(each)))
-    others = names_told([each for each in facts_of(claims) if not each.answer.is_adverse])
-    lines = [*map(_line, worst), *others][:_MOST_LINES]
-    return tuple(filter(None, [claims_sentence(claims), *lines]))
+    others = (each for each in facts_of(claims) if not each.answer.is_adverse)
+    lines = [*map(_line, worst), *names_told([each for each in others if not (may_follow and each.near)])]
+    counts = claims_sentence(claims, may_follow=may_follow)
+    return tuple(filter(None, [counts, *lines[:_MOST_LINES]]))
 
 
 def names_told(claims: Sequence[Answered]) -> tuple[str, ...]:

@@ -46,14 +46,15 @@ def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> tuple[str,
         return ()
 
 
-def answered_claims(stored: Claims, run: RunRecord) -> tuple[str, ...]:
-    """Return the lines of a check's message about the claims of its commit; empty without any."""
+def answered_claims(stored: Claims, run: RunRecord, *, may_follow: bool) -> tuple[str, ...]:
+    """Return the lines of a check's message about the claims of its commit, as :func:`claims_told`."""
     if run.kind is not RunKind.CHECK:
         return ()
     try:
         claims = stored.of(run.instance, run.project, run.revision)
         rows = stored.measured(run.id, names_of(claims)) if claims else ()
-        return claims_told(explained(answers(claims, rows), partial(stored.compared, run.id)))
+        found = explained(answers(claims, rows), partial(stored.compared, run.id))
+        return claims_told(found, may_follow=may_follow)
     except _UNREADABLE as error:
         _LOG.warning("claims.unreadable", revision=run.revision, error=repr(error))
         return ()

@@ -28,6 +28,7 @@ HOSTILE = (
     "",
 )
 CONFIRMED, SMALLER, OPPOSITE = Answer.CONFIRMED, Answer.SMALLER, Answer.OPPOSITE
+LATER = "; what a filter leaves out may follow on the page"
 NOT_REPRODUCED, UNKNOWN = Answer.NOT_REPRODUCED, Answer.NOT_MEASURABLE
 
 
@@ -55,6 +56,23 @@ def answered(name: str, answer: Answer, metric: str = "real_time", compared: str
 def test_the_sentence_counts_benchmarks(answers: tuple[Answer, ...], said: str) -> None:
     found = [answered(f"BM_{number}", each) for number, each in enumerate(answers)]
     assert claims_sentence(found).removeprefix("Claims of the commit message: ") == said
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ((CONFIRMED,), "1 of 1 benchmark confirmed"),
+        ((UNKNOWN, CONFIRMED, OPPOSITE), f"1 of 3 benchmarks confirmed, 1 opposite, 1 not compared{LATER}"),
+        ((UNKNOWN,) * 4, f"none of 4 benchmarks is compared{LATER}"),
+        ((UNKNOWN,), f"the benchmark is not compared{LATER}"),
+    ],
+)
+def test_what_may_be_measured_later_is_not_called_unmeasurable(
+    answers: tuple[Answer, ...], said: str
+) -> None:
+    found = [answered(f"BM_{number}", each) for number, each in enumerate(answers)]
+    sentence = claims_sentence(found, may_follow=True)
+    assert sentence.removeprefix("Claims of the commit message: ") == said
 
 
 def test_clocks_and_rates_of_a_benchmark_are_one_fact() -> None:

@@ -136,7 +136,9 @@ def test_what_a_filter_leaves_out_is_measured_if_it_is_claimed_and_changes_nothi
     assert [each.claimed[:1] for each in specs] == [(), (name,)]
     assert specs[0] == replace(specs[1], claimed=())
     counted = "Claims of the commit message: 1 of 2 benchmarks confirmed, 1 not measurable here"
-    assert step.answered_claims(MemoryClaims(theirs), theirs.runs[0]) == (counted, *lines)
+    assert step.answered_claims(MemoryClaims(theirs), theirs.runs[0], may_follow=False) == (counted, *lines)
+    follows = "1 of 2 benchmarks confirmed, 1 not compared; what a filter leaves out may follow on the page"
+    assert told(other) == [f"Claims of the commit message: {follows}"]
 
 
 def test_a_result_of_equal_trees_answers_the_claims_of_the_new_message(tmp_path: Path) -> None:
@@ -188,7 +190,7 @@ def test_only_a_fault_of_the_database_postpones_a_vote(fault: Exception) -> None
     memory = service.store.memory
     ends = pytest.raises(Transient) if isinstance(fault, Transient) else nullcontext()
     with ends:
-        assert step.answered_claims(Broken(memory), memory.runs[0]) == ()
+        assert step.answered_claims(Broken(memory), memory.runs[0], may_follow=True) == ()
 
 
 def test_a_planning_that_dies_after_the_claims_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,5 +227,8 @@ def test_only_the_message_of_a_check_has_claims() -> None:
     run = service.store.memory.runs[0]
     with service.store.transaction() as tx:
         tx.claims.keep(*KEY, [Claim(3, "BM_a", "cpu_time", 1.0, 2.0, 2.0)])
-        kinds = [kind for kind in RunKind if step.answered_claims(tx.claims, replace(run, kind=kind))]
-    assert kinds == [RunKind.CHECK]
+        kinds = {
+            kind: step.answered_claims(tx.claims, replace(run, kind=kind), may_follow=True)
+            for kind in RunKind
+        }
+    assert [kind for kind, lines in kinds.items() if lines] == [RunKind.CHECK]
