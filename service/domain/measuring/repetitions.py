@@ -7,13 +7,13 @@ the same time together: CPUs are disturbed in bursts, and a short repetition fit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.launch_order import threads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from service.domain.measuring.formats.reader import GBenchRun
     from service.domain.project.benchmark import Suite
@@ -75,6 +75,17 @@ class Rehearsed:
     def untimed(self) -> float:
         """Seconds without timing."""
         return max(0.0, self.seconds - sum(self.timed.values()))
+
+    def under(self, names: Mapping[str, str]) -> Rehearsed:
+        """Return the launches with other names for the benchmarks that ran."""
+        timed = {names[each]: seconds for each, seconds in self.timed.items()}
+        return replace(self, ran=frozenset(names[each] for each in self.ran), timed=timed)
+
+    def seconds_of(self, suite: Suite, name: str, long: Collection[str]) -> float:
+        """Estimate the seconds of a benchmark that ran in a launch that counts; ``long`` ones set up anew."""
+        each, set_up = repetitions_of(suite, is_long=name in long), self.untimed / len(self.ran)
+        times = each.count if name in long else 1
+        return each.count * max(each.min_time, self.timed.get(name, 0.0)) + times * set_up
 
     @property
     def quickest(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from service.domain.verdict.explanation.explanation import Explanation
     from service.steps.building.session import BuildSession
 
-LONGEST: Final = 120.0  # seconds: a minute of launches, and to read the pairs and unpack both sides before
+LONGEST: Final = 120.0  # seconds: a minute of launches each for explanations and claims, less what they read
 _LOG: Final = structlog.get_logger(__name__)
 
 

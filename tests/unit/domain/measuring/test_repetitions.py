@@ -150,3 +150,12 @@ def test_a_suites_setting_holds_for_all(is_long: bool) -> None:  # noqa: FBT001
     assert repetitions_of(asked, is_long=is_long) == Repetitions(5, 0.1)
     assert repetitions_of(asked, is_long=is_long, multiple=3) == Repetitions(5, 0.1)
     assert repetitions_of(EXPLICIT, is_long=is_long) == Repetitions(5, LONG.min_time)
+
+
+@pytest.mark.parametrize(("long", "seconds"), [((), 20 * 0.01 + 0.1), (("BM_a",), 3 * 0.05 + 3 * 0.1)])
+def test_a_launch_that_counts_repeats_what_was_timed(long: tuple[str, ...], seconds: float) -> None:
+    """Its share of the rest is paid once, or with each long repetition."""
+    each = 0.05 if long else 0.01
+    assert rehearsed(each + 0.202, BM_a=each, BM_b=0.002).seconds_of(SUITE, "BM_a", long) == pytest.approx(
+        seconds
+    )
