@@ -260,6 +260,18 @@ def test_a_build_that_was_overridden_keeps_its_log_failures_and_pairs(site: Post
 
 
 @pytest.mark.integration
+def test_an_explanation_that_may_answer_claims_stays_without_its_log(site: PostgresSite) -> None:
+    asked, other = (site.add_build(days=5000) for _ in range(2))
+    for build in (asked, other):
+        site.leave(Kind.LOGS, build, A, days=5000)
+    claimed = """UPDATE build SET spec = spec || '{"claimed": ["BM_a"]}' WHERE id = :build"""
+    site.database.change(claimed, build=asked)
+    assert site.retention.delete_expired(Kind.LOGS, 90, 9) == 2
+    assert site.database.rows("SELECT build_id FROM explanation") == [(asked,)]
+    assert site.database.rows("SELECT build_id FROM log_end") == []
+
+
+@pytest.mark.integration
 def test_failures_that_a_known_failure_matched_stay(site: PostgresSite) -> None:
     site.fail(site.add_build(days=500), is_matched=True)
     assert site.retention.delete_expired(Kind.FAILURES, 400, 9) == 0

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from structlog.testing import capture_logs
+
 from service.domain.claims.answers import Measured
 from service.domain.claims.left_out import pack_left_out
 from service.domain.claims.values import Claim
@@ -148,3 +150,17 @@ class TestClaims:
             first, second = tx.claims.measured(run_id, ["BM_put", "BM_get", "BM_none"])
         assert (first.job, first.benchmark) == ("d", "BM_put")
         assert second == replace(LEFT_OUT, job="a", same_within=0.02)
+
+    def test_an_explanation_is_not_read_if_the_claimed_benchmarks_were_compared(
+        self, site: StoreSite, store: Store
+    ) -> None:
+        """It is large. Here it cannot be read, which would be logged."""
+        [build] = queue(store, named("a", spec={"config": CONFIG, "claimed": ["BM_put"]}))
+        site.explain(build, b"damaged")
+        key = SeriesKey("review", "kv_engine", "master", "perf", "a", "s", "BM_put", "cpu_time")
+        with store.transaction() as tx, capture_logs() as logs:
+            series, row = {key: ("s", "lower")}, compared(key, Verdict.SAME)
+            tx.measurements.store_results(tx.builds.lock(build), RunKind.CHECK, series, [], [row])
+            [run_id] = tx.external.runs_with(build)
+            [found] = tx.claims.measured(run_id, ["BM_put", "BM_of_another_run"])
+        assert (found.benchmark, logs) == ("BM_put", [])

@@ -35,15 +35,14 @@ if TYPE_CHECKING:
 _LOG: Final = structlog.get_logger(__name__)
 _KINDS: Final = frozenset(ReasonKind)
 _BUILDS: Final = text("""
-SELECT rb.run_id, b.id, b.job, b.spec -> 'config' AS configuration, x.packed,
+SELECT rb.run_id, b.id, b.job, b.spec -> 'config' AS configuration, b.spec -> 'claimed' AS claimed,
        CASE jsonb_typeof(e.facts -> 'online_cpus')
            WHEN 'array' THEN jsonb_array_length(e.facts -> 'online_cpus') ELSE 0 END AS cpus
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 LEFT JOIN environment AS e ON e.id = b.environment_id
--- Large, so it is only read if the machine was asked to measure claimed benchmarks.
-LEFT JOIN explanation AS x ON x.build_id = b.id AND b.spec -> 'claimed' IS NOT NULL
 WHERE rb.run_id = ANY (cast(:runs AS bigint[])) ORDER BY rb.run_id, rb.position, b.id
 """)
+_PACKED: Final = text("SELECT build_id, packed FROM explanation WHERE build_id = ANY (:builds)")
 # Each build is looked up with its own moment, so that only the partition that holds it is opened.
 _COMPARISONS: Final = text(f"""
 SELECT b.id AS build_id, b.job, s.suite, s.benchmark, s.metric, {COMPARED}, k.reasons
@@ -117,18 +116,30 @@ def rows_of_runs(
         build = row["build_id"]
         rows.setdefault(build, []).append(_measured(row, *jobs[build]))
     found: dict[int, list[Measured]] = {}
-    left_out: dict[int, list[Measured]] = {}
     for each in builds:
-        run, build = each["run_id"], each["id"]
-        found.setdefault(run, []).extend(rows.get(build, ()))
-        left_out.setdefault(run, []).extend(_left_out(each, *jobs[build]))
-    return {run: answering(of, left_out[run], benchmarks) for run, of in found.items()}
+        found.setdefault(each["run_id"], []).extend(rows.get(each["id"], ()))
+    packed = _packed(connection, builds, found)
+    left_out: dict[int, list[Measured]] = {}
+    for each in (each for each in builds if each["id"] in packed):
+        build = each["id"]
+        left_out.setdefault(each["run_id"], []).extend(_left_out(each, packed[build], *jobs[build]))
+    return {run: answering(of, left_out.get(run, ()), benchmarks) for run, of in found.items()}
 
 
-def _left_out(build: RowMapping, job: Job | None, cpus: int) -> tuple[Measured, ...]:
+def _packed(
+    connection: Connection, builds: Iterable[RowMapping], compared: Mapping[int, Iterable[Measured]]
+) -> Mapping[int, bytes]:
+    """Return what machines left of builds that were asked for benchmarks that their run did not compare."""
+    names = {run: {row.benchmark for row in of} for run, of in compared.items()}
+    asked = [each["id"] for each in builds if not names[each["run_id"]].issuperset(each["claimed"] or ())]
+    rows = connection.execute(_PACKED, {"builds": asked}) if asked else ()  # large
+    return {row.build_id: bytes(row.packed) for row in rows}
+
+
+def _left_out(build: RowMapping, packed: bytes, job: Job | None, cpus: int) -> tuple[Measured, ...]:
     """Read what a machine measured for claims; none if it cannot be read, because nothing depends on it."""
     try:
-        rows = left_out_in(bytes(build["packed"])) if build["packed"] else ()
+        rows = left_out_in(packed)
     except BadResults as error:
         _LOG.warning("claims.unreadable_rows", id=build["id"], error=repr(error))
         return ()

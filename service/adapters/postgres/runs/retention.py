@@ -90,8 +90,12 @@ _RECORDS: Final[Mapping[Kind, str]] = {
     Kind.SAMPLES: f"{_SAMPLES} NOT true",
     Kind.MERGED_SAMPLES: f"{_SAMPLES} true",
 }
+# An explanation that may answer claims goes with its build, as the comparisons that answer the others do.
 _DROP_LOGS: Final = (
-    "DELETE FROM explanation WHERE build_id = ANY (:ids)",
+    """
+    DELETE FROM explanation AS x USING build AS b
+    WHERE b.id = ANY (:ids) AND x.build_id = b.id AND b.spec -> 'claimed' IS NULL
+    """,
     "DELETE FROM log_chunk WHERE build_id = ANY (:ids)",
     "DELETE FROM log_end WHERE build_id = ANY (:ids)",
 )
