@@ -13,6 +13,7 @@ import structlog
 from service.domain.claims.answers import answers, names_of
 from service.domain.claims.find import claims_to_keep
 from service.domain.claims.near import explained
+from service.domain.values.errors import Transient
 from service.domain.values.identity import RunKind
 from service.domain.wording.claims import claims_told
 
@@ -33,6 +34,9 @@ def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> tuple[str,
 
     Returns:
         The benchmarks that may answer them; none if the message cannot be read.
+
+    Raises:
+        Transient: git or the database does not answer.
     """
     if run.kind not in _WITH_CLAIMS:
         return ()
@@ -41,6 +45,8 @@ def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> tuple[str,
             with store.transaction() as tx:
                 tx.claims.keep(run.instance, run.project, run.revision, claims)
         return names_of(claims)
+    except Transient:  # a run is planned once, so without another try its claims would be lost for good
+        raise
     except Exception as error:  # noqa: BLE001 - an author wrote it: optional text never ends planning
         _LOG.warning("claims.unreadable", revision=run.revision, error=repr(error))
         return ()

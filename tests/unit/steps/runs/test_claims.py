@@ -13,10 +13,10 @@ from structlog.testing import capture_logs
 from service.domain.building.spec import BuildSpec
 from service.domain.claims.values import Claim
 from service.domain.runs.states import RunState
-from service.domain.values.errors import Transient
+from service.domain.values.errors import BadInput, Transient
 from service.domain.values.identity import RunKind
 from service.steps.runs import claims as step
-from tests.support.building.memory_source import CODE
+from tests.support.building.memory_source import CODE, MemorySource
 from tests.support.memory.claims import MemoryClaims
 from tests.support.review.changes import PROJECT_FILE, Service, change_at, project
 from tests.support.runs.finished import Farm
@@ -24,8 +24,6 @@ from tests.support.runs.finished import Farm
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-    from tests.support.building.memory_source import MemorySource
 
 KEY = ("gerrit", "kv", "patch1")
 KEPT = [f"BM_{letter}" for letter in "ab"]
@@ -153,7 +151,7 @@ def test_a_result_of_equal_trees_answers_the_claims_of_the_new_message(tmp_path:
     assert farm.service.store.memory.run_builds == [(1, 1), (2, 1)]
 
 
-@pytest.mark.parametrize("fault", [ValueError("odd"), Transient("git"), RecursionError()])
+@pytest.mark.parametrize("fault", [ValueError("odd"), BadInput("git wrote too much"), RecursionError()])
 def test_a_message_that_cannot_be_read_ends_no_planning(
     monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
@@ -167,6 +165,25 @@ def test_a_message_that_cannot_be_read_ends_no_planning(
         service.plan()
     assert service.runs() == [("patch1", RunState.RUNNING)]
     assert [each["event"] for each in logs if each["log_level"] == "warning"] == ["claims.unreadable"]
+
+
+@pytest.mark.parametrize("silent", [(MemorySource, "message"), (MemoryClaims, "keep")])
+def test_planning_is_tried_again_if_git_or_the_database_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, silent: tuple[type, str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise Transient("no answer")
+
+    service = Service(source=slower(message(KEPT, 0.5)))
+    service.see(change_at(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(*silent, fail)
+        with pytest.raises(Transient):
+            service.plan()
+    assert service.runs() == [("patch1", RunState.PLANNING)]
+    service.plan()
+    assert service.runs() == [("patch1", RunState.RUNNING)]
+    assert service.store.memory.claims.keys() == {KEY}
 
 
 def test_claims_that_cannot_be_answered_end_no_vote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
