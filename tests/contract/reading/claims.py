@@ -70,6 +70,17 @@ class ClaimReadingContract:
         assert [claim.answer for claim in found[merged]] == [Answer.CONFIRMED]
         assert not site.reading.claims_of_runs([silent])
 
+    def test_a_build_of_two_runs_answers_the_claims_of_both(self, site: ReadingSite) -> None:
+        for number in (CHANGE, OTHER):
+            site.add_change(number)
+        first, second = site.add_run(), site.add_run(change=OTHER)
+        site.share(site.add_build(first, benchmarks=["BM_a", "BM_b", "BM_c"]), second)
+        for run, benchmark in ((first, "BM_a"), (second, "BM_b")):
+            site.claim(run, benchmark)
+        found = site.reading.claims_of_runs([first, second])
+        told = {run: [(each.benchmark, each.answer) for each in claims] for run, claims in found.items()}
+        assert told == {first: [("BM_a", Answer.CONFIRMED)], second: [("BM_b", Answer.CONFIRMED)]}
+
     def test_the_newest_decided_run_of_each_revision_is_listed(self, site: ReadingSite) -> None:
         for number in (CHANGE, OTHER):
             site.add_change(number)

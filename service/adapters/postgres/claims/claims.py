@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -35,25 +37,34 @@ if TYPE_CHECKING:
 _LOG: Final = structlog.get_logger(__name__)
 _KINDS: Final = frozenset(ReasonKind)
 _BUILDS: Final = text("""
-SELECT rb.run_id, b.id, b.job, b.spec -> 'config' AS configuration, b.spec -> 'claimed' AS claimed,
+SELECT rb.run_id, r.project, r.branch, b.id, b.job, b.created_at, b.spec ->> 'config' AS configuration,
+       b.spec -> 'claimed' AS claimed,
        CASE jsonb_typeof(e.facts -> 'online_cpus')
            WHEN 'array' THEN jsonb_array_length(e.facts -> 'online_cpus') ELSE 0 END AS cpus
-FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
+FROM run_build AS rb JOIN run AS r ON r.id = rb.run_id JOIN build AS b ON b.id = rb.build_id
 LEFT JOIN environment AS e ON e.id = b.environment_id
 WHERE rb.run_id = ANY (cast(:runs AS bigint[])) ORDER BY rb.run_id, rb.position, b.id
 """)
 _PACKED: Final = text("SELECT build_id, packed FROM explanation WHERE build_id = ANY (:builds)")
-# Each build is looked up with its own moment, so that only the partition that holds it is opened.
+# A build compares a thousand series, and few of them are claimed. The names are joined, because a prepared
+# statement compares each series with each element of an array.
+_SERIES: Final = text("""
+SELECT project, branch, job, benchmark, array_agg(id) AS ids FROM series
+WHERE job = ANY (cast(:job AS text[])) AND project = ANY (cast(:project AS text[]))
+  AND benchmark IN (SELECT unnest(cast(:names AS text[]))) GROUP BY project, branch, job, benchmark
+""")
+# Each is looked up with its own moment, so that only the partition that holds it is opened.
 _COMPARISONS: Final = text(f"""
-SELECT b.id AS build_id, b.job, s.suite, s.benchmark, s.metric, {COMPARED}, k.reasons
-FROM build AS b
+SELECT k.build_id, s.job, s.suite, s.benchmark, s.metric, {COMPARED}, k.reasons
+FROM unnest(cast(:builds AS bigint[]), cast(:moments AS timestamptz[]), cast(:series AS bigint[]))
+    AS of (build_id, measured_at, series_id)
 JOIN LATERAL (
     -- The offset keeps the planner from turning the look-up into a scan of all partitions.
-    SELECT * FROM comparison WHERE build_id = b.id AND measured_at = b.created_at OFFSET 0
+    SELECT * FROM comparison AS c WHERE c.build_id = of.build_id AND c.measured_at = of.measured_at
+        AND c.series_id = of.series_id OFFSET 0
 ) AS k ON true
 JOIN series AS s ON s.id = k.series_id
-WHERE b.id = ANY (cast(:builds AS bigint[])) AND s.benchmark = ANY (cast(:benchmarks AS text[]))
-ORDER BY b.id, k.position, k.series_id
+ORDER BY k.build_id, k.position, k.series_id
 """)  # noqa: S608 - put together from constants
 _NAMES: Final = text(f"""
 SELECT s.benchmark
@@ -87,7 +98,7 @@ class PostgresClaims(Connected, Claims):
 
     @override
     def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
-        return rows_of_runs(self._connection, [run_id], benchmarks).get(run_id, ())
+        return rows_of_runs(self._connection, {run_id: benchmarks}).get(run_id, ())
 
     @override
     def compared(self, run_id: int) -> Sequence[str]:
@@ -104,13 +115,23 @@ def readable_claims(stored: Iterable[Mapping[str, Any]], revision: str) -> tuple
 
 
 def rows_of_runs(
-    connection: Connection, runs: Collection[int], benchmarks: Collection[str]
+    connection: Connection, benchmarks: Mapping[int, Collection[str]]
 ) -> Mapping[int, Sequence[Measured]]:
-    """Return by run what its builds measured of these benchmarks, as :meth:`Claims.measured`."""
-    builds = connection.execute(_BUILDS, {"runs": list(runs)}).mappings().all()
-    jobs = {each["id"]: (job_of(each["job"], each["configuration"]), each["cpus"]) for each in builds}
-    benchmarks = with_new_names(benchmarks, (job for job, _ in jobs.values()))
-    keys = {"builds": list(jobs), "benchmarks": [clean(each) for each in benchmarks]}
+    """Return by run what its builds measured of its ``benchmarks``, as :meth:`Claims.measured`."""
+    builds = connection.execute(_BUILDS, {"runs": list(benchmarks)}).mappings().all()
+    jobs = {each["id"]: (_job(each["job"], each["configuration"]), each["cpus"]) for each in builds}
+    all_jobs = [job for job, _ in jobs.values()]
+    benchmarks = {run: with_new_names(of_run, all_jobs) for run, of_run in benchmarks.items()}
+    keys = {name: list({each[name] for each in builds}) for name in ("job", "project")}
+    keys["names"] = [clean(name) for of_run in benchmarks.values() for name in of_run]
+    series = {tuple(row[:-1]): row.ids for row in connection.execute(_SERIES, keys)}
+    wanted = {
+        (each["id"], each["created_at"], one)
+        for each in builds
+        for name in benchmarks[each["run_id"]]
+        for one in series.get((each["project"], each["branch"], each["job"], clean(name)), ())
+    }
+    keys = {name: [each[k] for each in wanted] for k, name in enumerate(("builds", "moments", "series"))}
     rows: dict[int, list[Measured]] = {}
     for row in connection.execute(_COMPARISONS, keys).mappings():
         build = row["build_id"]
@@ -123,7 +144,12 @@ def rows_of_runs(
     for each in (each for each in builds if each["id"] in packed):
         build = each["id"]
         left_out.setdefault(each["run_id"], []).extend(_left_out(each, packed[build], *jobs[build]))
-    return {run: answering(of, left_out.get(run, ()), benchmarks) for run, of in found.items()}
+    return {run: answering(of, left_out.get(run, ()), benchmarks[run]) for run, of in found.items()}
+
+
+@lru_cache(maxsize=64)  # most builds have the configuration of the one before
+def _job(name: str, configuration: str | None) -> Job | None:
+    return job_of(name, json.loads(configuration)) if configuration else None
 
 
 def _packed(

@@ -113,7 +113,7 @@ def _answered(
     compared: Callable[[], Sequence[str]] = tuple,
 ) -> Mapping[int, tuple[AnsweredClaim, ...]]:
     """Answer the claims of runs, by run; ``compared`` returns the names for near ones."""
-    names = names_of(claim for of_run in claims.values() for claim in of_run)
-    rows = rows_of_runs(connection, claims, names) if names else {}
+    names = {run: names_of(of_run) for run, of_run in claims.items() if of_run}
+    rows = rows_of_runs(connection, names) if names else {}
     found = {run: explained(answers(of_run, rows.get(run, ())), compared) for run, of_run in claims.items()}
     return {run: tuple(map(AnsweredClaim.of, answered)) for run, answered in found.items()}
