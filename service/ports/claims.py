@@ -9,6 +9,7 @@ from typing import Protocol
 
 from service.domain.claims.answers import Answer, Answered, Measured, Obstacle
 from service.domain.claims.values import Claim, NearName
+from service.domain.review.change import ChangeStatus
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.shown import ADDRESS
 from service.ports.verdict import MeasuredRatio
@@ -70,7 +71,7 @@ class AnsweredClaim(MeasuredRatio):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedRun:
-    """The newest decided run of a revision whose message has claims."""
+    """The newest decided run of a revision whose message has claims; of another version, none."""
 
     run_id: int
     instance: str
@@ -84,6 +85,7 @@ class ClaimedRun:
     change: int | None
     change_address: str | None = field(metadata=ADDRESS)
     patch_set: int | None
+    status: ChangeStatus | None  # of the change, now
     claims: tuple[AnsweredClaim, ...]
 
 

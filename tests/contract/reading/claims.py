@@ -9,6 +9,7 @@ import pytest
 
 from service.domain.claims.answers import Answer, Obstacle
 from service.domain.claims.values import NearName
+from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import RunState
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
@@ -96,6 +97,7 @@ class ClaimReadingContract:
             (merged, CHANGE, True),
             (other, OTHER, False),
         ]
+        assert {each.status for each in found} == {ChangeStatus.NEW}
         assert [claim.answer for claim in found[0].claims] == [Answer.CONFIRMED]
         assert [claim.obstacle for claim in found[1].claims] == [Obstacle.NO_BENCHMARK]
         assert found[0].decided_at == NOON + timedelta(minutes=9)

@@ -1,4 +1,4 @@
-"""Claims as PostgreSQL finds them: few rows are read."""
+"""Claims as PostgreSQL finds them: few rows are read, and no commit is left out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.plans import scans_of
+from service.domain.claims.answers import Answer
+from service.domain.review.change import ChangeStatus
 from tests.contract.reading.claims import NOON
 from tests.contract.reading.site import CHANGE
 from tests.integration.postgres.site import PostgresSite
@@ -37,3 +39,19 @@ def test_of_each_build_only_the_claimed_results_are_read(site: PostgresSite) -> 
     run = [scan for scan in scans if scan.was_run]
     assert {scan.table for scan in run} == {"comparison_2026_11"}
     assert sum(scan.rows for scan in run) == len((CHANGE, OTHER, THIRD))
+
+
+def test_a_commit_with_claims_of_another_version_is_listed_without_them(site: PostgresSite) -> None:
+    site.database.change(
+        """UPDATE revision_claims SET claims = '[{"form": "of a later version"}]'
+           WHERE revision IN (SELECT revision FROM run ORDER BY id DESC LIMIT 1)"""
+    )
+    found = site.reading.recent_claims(NOON, 2)
+    told = [(each.change, [claim.answer for claim in each.claims]) for each in found]
+    assert told == [(THIRD, []), (OTHER, [Answer.CONFIRMED])]
+
+
+def test_a_commit_has_the_status_of_its_change(site: PostgresSite) -> None:
+    site.database.change("UPDATE change SET status = 'ABANDONED' WHERE number = :number", number=OTHER)
+    statuses = [each.status for each in site.reading.recent_claims(NOON, 9)]
+    assert statuses == [ChangeStatus.NEW, ChangeStatus.ABANDONED, ChangeStatus.NEW]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.review.change import ChangeStatus
     from service.domain.review.change_search import ChangeSearch
     from service.domain.runs.activity import Activity
     from service.domain.runs.health import Condition
@@ -270,9 +271,11 @@ class FakeReading(FakeSeries, Reading):
     @override
     def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:
         found: dict[str, ClaimedRun] = {}
+        statuses = {(row.instance, row.number): row.status for row in self.change_rows}
         for run in (self.addressed(each.run) for each in self.runs):
             if self.claimed.get(run.id) and run.finished_at and run.finished_at >= since:
-                found[run.revision] = _claimed_run(run, run.finished_at, self.claimed[run.id])
+                status = statuses.get((run.instance, run.change or 0))
+                found[run.revision] = _claimed_run(run, run.finished_at, self.claimed[run.id], status)
         return sorted(found.values(), key=lambda each: each.decided_at, reverse=True)[:limit]
 
     @override
@@ -342,7 +345,9 @@ class FakeReading(FakeSeries, Reading):
         )
 
 
-def _claimed_run(run: Run, decided_at: datetime, claims: Sequence[AnsweredClaim]) -> ClaimedRun:
+def _claimed_run(
+    run: Run, decided_at: datetime, claims: Sequence[AnsweredClaim], status: ChangeStatus | None
+) -> ClaimedRun:
     return ClaimedRun(
         run_id=run.id,
         instance=run.instance,
@@ -356,6 +361,7 @@ def _claimed_run(run: Run, decided_at: datetime, claims: Sequence[AnsweredClaim]
         change=run.change,
         change_address=run.change_address,
         patch_set=run.patch_set,
+        status=status,
         claims=tuple(claims),
     )
 

@@ -56,7 +56,7 @@ SELECT * FROM (
            coalesce(nullif(r.author, ''), p.author, '') AS author,
            r.kind = '{RunKind.POST_SUBMIT}' AS is_merged, c.number AS change,
            CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address, p.number AS patch_set,
-           k.claims AS stored
+           c.status, k.claims AS stored
     FROM revision_claims AS k
     CROSS JOIN LATERAL (
         SELECT * FROM run WHERE kind = '{RunKind.CHECK}' AND revision = k.revision
@@ -103,8 +103,7 @@ class PostgresClaimReading(Sighted, ClaimReading):
             rows = connection.execute(_RECENT, keys).mappings().all()
             claims = {row["run_id"]: readable_claims(row["stored"], row["revision"]) for row in rows}
             answered = _answered(connection, claims)
-            found = (from_row(ClaimedRun, row, claims=answered[row["run_id"]]) for row in rows)
-            return [each for each in found if each.claims]
+            return [from_row(ClaimedRun, row, claims=answered[row["run_id"]]) for row in rows]
 
 
 def _answered(
