@@ -60,8 +60,9 @@ def add_claims(router: APIRouter, reading_of: Callable[[Request], Reading], page
     def claims(request: Request) -> HTMLResponse:
         reading = reading_of(request)
         since = reading.condition().now - timedelta(days=_DAYS)
-        runs = reading.recent_claims(since, _MOST)
-        return pages.render(request, "claims.html", runs=runs, days=_DAYS, has_more=len(runs) == _MOST)
+        runs = reading.recent_claims(since, _MOST + 1)
+        has_more = len(runs) > _MOST
+        return pages.render(request, "claims.html", runs=runs[:_MOST], days=_DAYS, has_more=has_more)
 
 
 def sentence_about(claims: Sequence[AnsweredClaim]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from dashboards.claims.pages import LOOKS
 from service.domain.claims.answers import Answer
 from service.domain.claims.find import find_claims
 from service.domain.claims.values import NearName
+from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import RunState
 from service.domain.values.identity import ChangeKey, RunKind
 from service.ports.claims import AnsweredClaim
@@ -27,8 +29,11 @@ from tests.support.web import GERRIT, build_app, build_pages, call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from fastapi import FastAPI
+
+    from service.ports.claims import ClaimedRun
 
 RUN, UNCLAIMED = 41, 40
 ONE = "Claims of the commit message: 1 of 1 benchmark"
@@ -165,7 +170,52 @@ def test_the_page_of_claims_lists_commits_by_project_the_newest_first() -> None:
     assert '<a href="/runs/1#claims">' in page
     assert (page.count("· merged<"), page.count("· in review<")) == (1, 2)
     assert '<span aria-hidden="true">&lt;</span> 1 smaller than claimed</span>' in page
-    assert f'<a href="{GERRIT}/c/kv_engine/+/1/1" rel="noopener noreferrer">1</a>' in page
+    assert f'<a href="{GERRIT}/c/kv_engine/+/1/1" rel="noopener noreferrer">1, patch set 1</a>' in page
+
+
+def listed(*changes: tuple[str, str, ChangeStatus]) -> str:
+    """The page of claims of these changes: instance, project, status."""
+    reading = FakeReading()
+    for number, (instance, project, status) in enumerate(changes, 1):
+        shown = replace(
+            change_view(number, f"Change {number}", run_id=number, run_state=RunState.FINISHED),
+            instance=instance,
+            project=project,
+            status=status,
+        )
+        add_patch_set(reading, shown, [])
+        reading.claimed[number] = [SMALLER]
+    return page_of(build_pages(reading), "/claims")
+
+
+def test_the_page_of_claims_tells_what_became_of_a_change() -> None:
+    page = listed(*(("gerrit", "kv", status) for status in ChangeStatus))
+    found = re.findall(r"Change (\d)</bdi>.*?master · ([a-z ]+)<", page)
+    assert sorted(found) == [("1", "in review"), ("2", "change merged"), ("3", "change abandoned")]
+
+
+def test_projects_of_other_case_or_of_another_server_have_tables_of_their_own() -> None:
+    places = (("a", "kv"), ("b", "kv"), ("a", "KV"), ("a", "b"))
+    page = listed(*((*each, ChangeStatus.NEW) for each in places))
+    assert re.findall(r"<h2>(.*)</h2>", page) == ["KV", "b", "kv on a", "kv on b"]
+
+
+@pytest.mark.parametrize("count", [100, 101])
+def test_only_the_newest_commits_with_claims_are_listed(count: int) -> None:
+    page = listed(*[("gerrit", "kv", ChangeStatus.NEW)] * count)
+    assert page.count("#claims") == 100
+    assert ("The newest 100 commits of the last" in page) is (count > 100)
+
+
+def test_a_commit_with_claims_of_another_version_says_so() -> None:
+    class Later(FakeReading):
+        def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:
+            return [replace(each, claims=()) for each in super().recent_claims(since, limit)]
+
+    reading = Later()
+    add_patch_set(reading, change_view(1, "One", run_id=1, run_state=RunState.FINISHED), [])
+    reading.claimed[1] = [SMALLER]
+    assert "of another version of Benchgate" in page_of(build_pages(reading), "/claims")
 
 
 def test_claims_of_a_hidden_change_are_not_listed() -> None:
@@ -209,4 +259,5 @@ def test_each_answer_has_a_sign_of_its_own_and_a_meaning() -> None:
     documented = (Path(__file__).parents[3] / "docs/user/claims.md").read_text(encoding="utf-8")
     for answer, look in LOOKS.items():
         assert f"{answer}</span></dt><dd>{look.meaning}<" in page.replace("\n", "")
-        assert f"| {answer} | {look.meaning} |" in documented
+    table = re.findall(r"^\| ([a-z ]+) \| (.+) \|$", documented, re.MULTILINE)
+    assert table == [("answer", "meaning"), *((str(answer), look.meaning) for answer, look in LOOKS.items())]
