@@ -70,7 +70,6 @@ def pytest_collection_finish() -> None:
 
     Tests allocate far more than Python's threshold, above all those that put a web application together.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
     gc.enable()

@@ -65,7 +65,7 @@ def read_texts(folder: Path = SAMPLES) -> tuple[Text, ...]:
     return tuple(
         _text(row, file.stem)
         for file in sorted(folder.glob("*.yaml"))
-        for row in yaml.safe_load(file.read_bytes())
+        for row in yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
     )
 
 

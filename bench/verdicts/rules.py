@@ -8,8 +8,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
+import scipy
 from scipy.special import stdtrit
-from scipy.stats import mannwhitneyu
 
 from bench.verdicts.series import Launching, Series
 from service.domain.measuring.metric import metric_named
@@ -152,7 +152,7 @@ class CompareScript:
 
     def judge(self, series: Series) -> Answer:
         base, patch, pairs, seconds = _sides(series, None)
-        chance = mannwhitneyu(patch, base, alternative="two-sided").pvalue
+        chance = scipy.stats.mannwhitneyu(patch, base, alternative="two-sided").pvalue
         ratio = float(np.median(patch) / np.median(base))
         return Answer(_direction(ratio) if chance < 0.05 else Said.SAME, pairs, seconds, ratio - 1)
 
@@ -170,7 +170,7 @@ class Lnt:
         delta = float(patch.min() - nearest)
         is_sure = (
             abs(delta / nearest) >= 0.01
-            and mannwhitneyu(patch, base, alternative="two-sided").pvalue < 0.05
+            and scipy.stats.mannwhitneyu(patch, base, alternative="two-sided").pvalue < 0.05
             and abs(delta) > 2.576 * patch.std(ddof=1)
         )
         ratio = 1 + delta / float(nearest)

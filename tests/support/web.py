@@ -8,10 +8,10 @@ import threading
 import time
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from itertools import chain, repeat
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import httpx
 import uvicorn
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter, FastAPI, Request
     from starlette.routing import BaseRoute
+    from starlette.types import Receive as ASGIReceive
+    from starlette.types import Scope, Send
 
     from dashboards.review.overview import Overview
     from service.ports.access import AuditLog
@@ -282,6 +284,22 @@ def build_webhooks(receive: Receive, secrets: Sequence[str] = SECRETS) -> FastAP
         create_health(FakeReading(), registry),
     ]
     return _assemble(routers)
+
+
+class _Later:
+    def __init__(self, make: Callable[[], FastAPI]) -> None:
+        self._made = cache(make)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._made(), name)
+
+    async def __call__(self, scope: Scope, receive: ASGIReceive, send: Send) -> None:
+        await self._made()(scope, receive, send)
+
+
+def later(make: Callable[[], FastAPI]) -> FastAPI:
+    """Put an application together at its first use: every process imports all tests, and one runs them."""
+    return cast("FastAPI", _Later(make))
 
 
 def _assemble(routers: Sequence[APIRouter], access: Access | None = None) -> FastAPI:

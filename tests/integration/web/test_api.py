@@ -15,13 +15,13 @@ from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import HOSTILE_NAMES, REBASED, REGRESSION, sample_project
 from tests.support.reading.views import anchor_between, build_view, change_view, machine_view, trend_point
-from tests.support.web import build_app, call
+from tests.support.web import build_app, call, later
 
 if TYPE_CHECKING:
     from service.ports.verdict import Point
 
 READING = sample_project()
-APP = build_app(READING)
+APP = later(lambda: build_app(READING))
 PROBLEM = "application/problem+json"
 
 

@@ -15,14 +15,14 @@ from service.domain.wording.refusals import SIGHT_UNKNOWN
 from service.web.access.route_rights import RIGHTS
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import sample_project
-from tests.support.web import SECRETS, build_app, call, routes_of, serving
+from tests.support.web import SECRETS, build_app, call, later, routes_of, serving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.ports.review.shown import Change, Cursor
 
-APP = build_app(sample_project(), logs={"log": b"compiled\n"})
+APP = later(lambda: build_app(sample_project(), logs={"log": b"compiled\n"}))
 PAGES = (
     "/", "/changes/4712", "/changes/4712/1", "/changes/4713", "/changes/4716", "/changes/4721", "/runs/41",
     "/changes/4722", "/changes/666", "/runs/52",

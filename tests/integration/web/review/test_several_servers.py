@@ -10,7 +10,7 @@ from service.domain.runs.states import RunState
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import build_view, change_view
-from tests.support.web import build_app, call
+from tests.support.web import build_app, call, later
 
 
 def two_servers() -> FakeReading:
@@ -29,7 +29,7 @@ def two_servers() -> FakeReading:
     return reading
 
 
-APP = build_app(two_servers())
+APP = later(lambda: build_app(two_servers()))
 
 
 @pytest.mark.parametrize("path", ["/changes/1", "/changes/1/1"])

@@ -16,9 +16,9 @@ from tests.support.reading.sample_standings import (
     QUEUED,
     sample_standings,
 )
-from tests.support.web import build_app, call
+from tests.support.web import build_app, call, later
 
-APP = build_app(sample_standings())
+APP = later(lambda: build_app(sample_standings()))
 EXPECTED = {
     MERGED: "✕ merged: 1 of 1 is slower, −8.1 %",
     OVERRIDDEN: "✓ +1 · overridden MB-12",

@@ -24,12 +24,12 @@ from tests.support.reading.sample_project import (
     sample_project,
 )
 from tests.support.reading.views import NOW, build_view, change_view, override_view
-from tests.support.web import build_app, build_pages, call
+from tests.support.web import build_app, build_pages, call, later
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-APP = build_app(sample_project())
+APP = later(lambda: build_app(sample_project()))
 OVERRIDE = "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)"
 ACCEPT = "CB3ExecutorBench/* accepted by Dana Meyer: safer locks are worth it"
 
