@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-NAMES = tuple("abcdefgh")
+NAMES = tuple("abcd")
 ARCHIVED = ("y", "z")
 MAIN = """\
 {declarations}
