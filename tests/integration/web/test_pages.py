@@ -14,9 +14,9 @@ from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.sample_standings import sample_standings
 from tests.support.reading.views import build_view, change_view, comparison
-from tests.support.web import GERRIT, build_app, build_pages, call
+from tests.support.web import GERRIT, build_app, build_pages, call, later
 
-APP = build_app(sample_project(), logs={"log": b"compiled\n"})
+APP = later(lambda: build_app(sample_project(), logs={"log": b"compiled\n"}))
 
 
 def test_the_notes_of_a_build_are_on_its_page_and_not_in_its_message() -> None:

@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.support.reading.sample_project import sample_project
-from tests.support.web import build_app, build_pages, call
+from tests.support.web import build_app, build_pages, call, later
 
-APP = build_app(sample_project())
+APP = later(lambda: build_app(sample_project()))
 
 
 def test_only_the_page_for_frames_may_be_framed_and_it_has_no_forms() -> None:
