@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.forms import CONSOLE, FORMS, GRID, TESTS, Block
@@ -39,6 +40,8 @@ _CONTEXT: Final = re.compile(
 
 # A subject about benchmarks, or benchstat's table of several programs: old and new may be two of them.
 _DOUBTFUL: Final = re.compile(r"(?im)\A(?!.*(?:  |\|)).*\bbench(?:mark\w*)?\b|^[ \t]*name \\ ")
+# A later one of several squashed commits may change what an earlier one measured.
+_FASTER: Final = re.compile(r"\b(?:speed|fast|optimi[sz]|perf|allocat)", re.IGNORECASE)
 # In the subject, or as git writes it in the body.
 _REVERT: Final = re.compile(r"(?im)\A[^\n]*\b(?:revert|back(?:s|ed)? ?out\b)|^This reverts commit ")
 
@@ -50,11 +53,14 @@ def find_claims(message: str) -> Found:
     """
     if len(message) > MAX_CHARACTERS or message.count("\n") > MAX_LINES:
         return Found(refused=(Refusal(1, Fault.TOO_LONG),))
-    blocks = _without_single_logs(_Finder(lines_of(message)).blocks)
+    lines = lines_of(message)
+    blocks = _without_single_logs(_Finder(lines).blocks)
     if len(blocks) > _MOST_TABLES or sum(len(block.rows) for block in blocks) > _MOST_ROWS:
         return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.TOO_LONG),))
     if blocks and _REVERT.search(message):
         return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.REVERTED),))
+    if blocks and _shows_step(blocks, lines):
+        return Found(refused=(Refusal(blocks[0].rows[0].number, Fault.STEP),))
     grid = next((block for block in blocks if block.form is GRID), None)
     if grid and _DOUBTFUL.search(message):
         return Found(refused=(Refusal(grid.rows[0].number, Fault.OTHER_BASE),))
@@ -92,14 +98,33 @@ def claims_to_keep(message: str) -> tuple[Claim, ...]:
     return tuple(each for each in found if each.benchmark in names)
 
 
+def _shows_step(blocks: Sequence[Block], lines: Sequence[Line]) -> bool:
+    """Return whether a table shows one of the squashed commits that GitHub lists, not the whole change."""
+    texts = ["", *(line.text for line in lines), ""]
+    alone = [line for k, line in enumerate(lines) if not texts[k] + texts[k + 2]]
+    commits = [line for line in alone if line.text.startswith("* ")]
+    if not commits[1:] or any(texts[2 : commits[0].number]):
+        return False
+    last = max((each.number for each in commits if _FASTER.search(each.text)), default=0)
+    for number in [block.rows[0].number for block in blocks]:
+        above = max((each.number for each in commits if each.number < number), default=0)
+        if above and (number < last or lines[above - 1].text.strip("* .") not in lines[0].text):
+            return True
+    return False
+
+
 def _are_rivals(claims: Sequence[Claim]) -> bool:
-    """Return whether most repeated claims agree on one side only: they are of variants, or have two bases."""
+    """Return whether most repeated claims are of variants or steps, or have two bases.
+
+    They agree on one side only, or the new value of one is the old value of the next.
+    """
     values: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for each in claims:
         values.setdefault((each.benchmark, each.metric), []).append((each.before, each.after))
-    repeated = [set(pairs) for pairs in values.values() if len(pairs) > 1]
+    repeated = [list(dict.fromkeys(pairs)) for pairs in values.values() if len(pairs) > 1]
     torn = sum(min(len(dict(each)), len({new for _, new in each})) < len(each) for each in repeated)
-    return 2 * torn > len(repeated)
+    chained = sum(any(left[1] == right[0] for left, right in pairwise(each)) for each in repeated)
+    return 2 * max(torn, chained) > len(repeated)
 
 
 def _without_single_logs(blocks: Sequence[Block]) -> list[Block]:

@@ -47,6 +47,7 @@ _RATE: Final = re.compile(r"([kKMGT]?i?) ?(?:(B)|items|ops?)/s(?:ec)?")
 _VALUE: Final = re.compile(r"([-+.,_'0-9eE]*[0-9.]) ?([^\W\d]\S{0,15}(?: (?:items|ops?)/s(?:ec)?)?)?")
 _EMPTY: Final = frozenset({"", "-", "--", "~", "n/a", "N/A", "\u2013", "\u2014"})
 _NAME: Final = re.compile(r"[A-Za-z_](?:<[^<>]{0,200}>|[^\s|<])*")  # arguments of templates may have blanks
+_BENCHSTAT: Final = re.compile(r"/op|^(?:old|new) speed$")
 _BENCHMARK: Final = re.compile(r"BM_|bench", re.IGNORECASE)
 _FILE: Final = re.compile(r"\.[A-Za-z]{1,4}$")
 
@@ -146,7 +147,8 @@ def read_row(line: Line, columns: Sequence[Column]) -> list[Claim]:
 
 
 def _check_name(name: str, columns: Sequence[Column]) -> None:
-    are_benchmarks = _BENCHMARKS.fullmatch(columns[0].title) or any("/op" in each.title for each in columns)
+    is_printed = any(_BENCHSTAT.search(each.title) for each in columns)
+    are_benchmarks = is_printed or _BENCHMARKS.fullmatch(columns[0].title)
     is_benchmark = are_benchmarks or _BENCHMARK.search(name) or family_of(name) != name
     is_file = _FILE.search(name) and not _BENCHMARK.match(name)
     if not (_NAME.fullmatch(name) and is_name(name)) or not is_benchmark or is_file:

@@ -69,7 +69,7 @@ _CONDITIONS: Final = re.compile(
     rf"{_PLACE}|\b(?:single|multi|threaded|cold|warm(?:ed)?|[at]san|ubsan)\b",
     re.IGNORECASE,
 )
-_OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
+_OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][\w-]*|\b\w{1,60}(?:: |=)true\b")
 # "Compared to the parent" and "old vs new" are about the change, "AVX vs SSE" is not.
 _AGAINST: Final = re.compile(
     r"(?:\b(?:vs\.?|versus) (?!(?:the )?(?:after|new|with|pr|patch|branch)\b)"

@@ -158,6 +158,20 @@ def test_both_sides_may_be_printed_once_for_each_machine() -> None:
     assert compared(f"First machine:\n{first}\nSecond machine:\n{second}") == [(30, 20), (60, 50)]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "* Avoid a copy.\n\n{}\n* Fix a typo",
+        "{}\n* Avoid a copy\n\n* Be faster",
+        "* Use a pool\n\n{}",
+        "* Use a pool\n  for nodes\n* Use a map\n\n{}",
+    ],
+)
+def test_squashed_commits_may_show_the_whole_change(body: str) -> None:
+    drawn = "Benchmark  baseline  contender\nBM_A  30 ns  20 ns\n"
+    assert compared(f"Avoid a copy (#12)\n\n{body.format(drawn)}") == [(30, 20)]
+
+
 def test_no_side_is_guessed_beside_a_table_that_is_refused() -> None:
     damaged = table("Before:", 30).replace("30 ns   7", "30 us   7")
     found = find_claims(damaged + table("Some prose.", 25) + table("After:", 22))
