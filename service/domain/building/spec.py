@@ -89,7 +89,7 @@ _ONLY_IF_SET: Final = (
     "conflict",
     "path_owners",
     "is_explained",
-    "claimed",
+    "claimed_names",
 )
 LOCAL: Final = "local"
 """The instance of a build on a developer's machine."""
@@ -117,8 +117,8 @@ class BuildSpec:
         conflict: the head of the branch if the patch set conflicts with it, which withholds a +1.
         is_explained: a local gate says what was counted of slower benchmarks.
         path_owners: of a merged commit, the addresses of the job's ``path_owners`` whose files it changed.
-        claimed: benchmarks that the commit message claims something of, if the job's filters may leave out
-            some. They are measured after the report, and change neither listings, family nor pairs.
+        claimed_names: benchmarks that the commit message claims something of, if the job's filters may leave
+            out some. They are measured after the report, and change neither listings, family nor pairs.
     """
 
     kind: RunKind
@@ -141,7 +141,7 @@ class BuildSpec:
     conflict: str = ""
     path_owners: tuple[str, ...] = ()
     is_explained: bool = False
-    claimed: tuple[str, ...] = ()
+    claimed_names: tuple[str, ...] = ()
 
     @property
     def is_local(self) -> bool:
@@ -245,7 +245,7 @@ class BuildSpec:
             conflict=found.get("conflict", ""),
             path_owners=tuple(found.get("path_owners", ())),
             is_explained=found.get("is_explained", False),
-            claimed=tuple(found.get("claimed", ())),
+            claimed_names=tuple(found.get("claimed_names", ())),
         )
 
 

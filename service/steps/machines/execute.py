@@ -104,7 +104,7 @@ def execute_build(
 def _report(claimed: Claimed, report: MachineReport, working: Sequence[BuildSession]) -> None:
     for session in working:
         # Without an outcome, pairs were measured.
-        has_claims = report.outcome is None and bool(session.spec.claimed)
+        has_claims = report.outcome is None and bool(session.spec.claimed_names)
         if (report.is_explained_later or has_claims) and session.host.explain and not session.is_draining():
             report_and_explain(session, report, session.host.explain)
             return

@@ -61,7 +61,7 @@ def _measure_claims(timed: BuildSession, report: MachineReport) -> bytes:
     """Measure claimed benchmarks that filters leave out, if pairs were measured; empty if that fails."""
     measure = timed.host.measure_left_out
     try:
-        return measure(timed) if measure and timed.spec.claimed and report.outcome is None else b""
+        return measure(timed) if measure and timed.spec.claimed_names and report.outcome is None else b""
     except Exception as error:  # noqa: BLE001 - the explanation counts for more
         _LOG.warning("claims.not_measured", error=repr(error))
         return b""

@@ -50,7 +50,7 @@ def measure_left_out(session: BuildSession, listings: Sequence[Listing]) -> tupl
     """
     spec, job = session.spec, session.spec.job.unfiltered
     known = {name for each in listings for name in (*each.base, *each.patch)}
-    claimed = [name for name in with_new_names(spec.claimed, [job]) if name not in known]
+    claimed = [name for name in with_new_names(spec.claimed_names, [job]) if name not in known]
     suites = {each.suite for each in listings if not each.is_same_program}
     if spec.base is None or spec.kind.is_for_idle_pools or job is None or not claimed:
         return ()

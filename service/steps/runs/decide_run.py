@@ -104,7 +104,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     steps = _next_steps(tx.measurements, judged, specs) if run.kind is RunKind.CHECK else ()
     kept = _kept(tx.changes, run, builds, specs)
     page = links.decision(run.id, number)
-    claims = answered_claims(tx.claims, run, may_follow=any(each.claimed for each in specs.values()))
+    claims = answered_claims(tx.claims, run, may_follow=any(each.claimed_names for each in specs.values()))
     message = compose(header, reports, page, kept, claims, last_lines(steps))
     tx.decisions.add(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     _LOG.info("run.decided", decision=number, vote=vote, header=str(header))

@@ -77,7 +77,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
     if trusted and (reason := reason_to_hold(store, server, run, plan.sides.own.base, trusted)):
         _refuse(store, run, reason, run_url, is_held=True)
         return
-    plan = replace(plan, claimed=keep_claims(store, source, run))
+    plan = replace(plan, claimed_names=keep_claims(store, source, run))
     with store.transaction() as tx:
         if tx.runs.lock(run.id).state is not RunState.PLANNING:
             return
@@ -106,7 +106,7 @@ class _Plan:
     own_file: OwnFile | None = None  # if the patch set changes the project file
     renaming: frozenset[str] = frozenset()  # that file renames benchmarks of these jobs
     workspace: Workspace | None = None  # of the builds, if the project has several repositories
-    claimed: tuple[str, ...] = ()  # benchmarks, by the commit message
+    claimed_names: tuple[str, ...] = ()  # benchmarks, by the commit message
 
     @property
     def voters(self) -> int:
@@ -167,7 +167,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan, merged_as: str) -> None
             workspace=plan.workspace if job.builds else None,
             conflict=sides.conflict,
             path_owners=owners_of_paths(job, plan.paths) if run.kind is RunKind.POST_SUBMIT else (),
-            claimed=plan.claimed if job.unfiltered else (),
+            claimed_names=plan.claimed_names if job.unfiltered else (),
         )
 
     waits = False

@@ -264,7 +264,7 @@ def test_an_explanation_that_may_answer_claims_stays_without_its_log(site: Postg
     asked, other = (site.add_build(days=5000) for _ in range(2))
     for build in (asked, other):
         site.leave(Kind.LOGS, build, A, days=5000)
-    claimed = """UPDATE build SET spec = spec || '{"claimed": ["BM_a"]}' WHERE id = :build"""
+    claimed = """UPDATE build SET spec = spec || '{"claimed_names": ["BM_a"]}' WHERE id = :build"""
     site.database.change(claimed, build=asked)
     assert site.retention.delete_expired(Kind.LOGS, 90, 9) == 2
     assert site.database.rows("SELECT build_id FROM explanation") == [(asked,)]

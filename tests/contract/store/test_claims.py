@@ -99,7 +99,7 @@ class TestClaims:
         ids = queue(
             store,
             named("a", spec={"config": CONFIG}),
-            named("b", spec={"config": renaming, "claimed": ["BM_retired"]}),
+            named("b", spec={"config": renaming, "claimed_names": ["BM_retired"]}),
         )
         site.explain(ids[1], pack([], pack_left_out([LEFT_OUT])))
         with store.transaction() as tx:
@@ -136,7 +136,7 @@ class TestClaims:
         self, site: StoreSite, store: Store
     ) -> None:
         """The build was asked for it, and its rows can be read."""
-        asked, other = {"config": CONFIG, "claimed": ["BM_get"]}, replace(LEFT_OUT, benchmark="BM_put")
+        asked, other = {"config": CONFIG, "claimed_names": ["BM_get"]}, replace(LEFT_OUT, benchmark="BM_put")
         specs = {"a": asked, "b": asked, "c": {"config": CONFIG}, "d": asked}
         ids = queue(store, *(named(job, spec=spec) for job, spec in specs.items()))
         beside = pack_left_out([LEFT_OUT, other])
@@ -155,7 +155,7 @@ class TestClaims:
         self, site: StoreSite, store: Store
     ) -> None:
         """It is large. Here it cannot be read, which would be logged."""
-        [build] = queue(store, named("a", spec={"config": CONFIG, "claimed": ["BM_put"]}))
+        [build] = queue(store, named("a", spec={"config": CONFIG, "claimed_names": ["BM_put"]}))
         site.explain(build, b"damaged")
         key = SeriesKey("review", "kv_engine", "master", "perf", "a", "s", "BM_put", "cpu_time")
         with store.transaction() as tx, capture_logs() as logs:

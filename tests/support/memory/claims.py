@@ -47,9 +47,9 @@ class MemoryClaims(InMemory, Claims):
         return [self._m.builds[build - 1] for build in placed]
 
     def _left_out(self, build: BuildRecord) -> Sequence[Measured]:
-        packed, job = self._m.explanations.get(build.id) if build.spec.get("claimed") else None, _job(build)
+        packed = self._m.explanations.get(build.id) if build.spec.get("claimed_names") else None
         with suppress(BadResults):
-            rows = left_out_in(packed) if packed else ()
+            rows, job = left_out_in(packed) if packed else (), _job(build)
             return [replace(row, job=build.job, **Measured.facts_of(job, row.suite)) for row in rows]
         return ()
 

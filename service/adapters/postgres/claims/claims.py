@@ -38,7 +38,7 @@ _LOG: Final = structlog.get_logger(__name__)
 _KINDS: Final = frozenset(ReasonKind)
 _BUILDS: Final = text("""
 SELECT rb.run_id, r.project, r.branch, b.id, b.job, b.created_at, b.spec ->> 'config' AS configuration,
-       b.spec -> 'claimed' AS claimed,
+       b.spec -> 'claimed_names' AS names,
        CASE jsonb_typeof(e.facts -> 'online_cpus')
            WHEN 'array' THEN jsonb_array_length(e.facts -> 'online_cpus') ELSE 0 END AS cpus
 FROM run_build AS rb JOIN run AS r ON r.id = rb.run_id JOIN build AS b ON b.id = rb.build_id
@@ -157,7 +157,7 @@ def _packed(
 ) -> Mapping[int, bytes]:
     """Return what machines left of builds that were asked for benchmarks that their run did not compare."""
     names = {run: {row.benchmark for row in of} for run, of in compared.items()}
-    asked = [each["id"] for each in builds if not names[each["run_id"]].issuperset(each["claimed"] or ())]
+    asked = [each["id"] for each in builds if not names[each["run_id"]].issuperset(each["names"] or ())]
     rows = connection.execute(_PACKED, {"builds": asked}) if asked else ()  # large
     return {row.build_id: bytes(row.packed) for row in rows}
 

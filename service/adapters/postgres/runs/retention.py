@@ -94,7 +94,7 @@ _RECORDS: Final[Mapping[Kind, str]] = {
 _DROP_LOGS: Final = (
     """
     DELETE FROM explanation AS x USING build AS b
-    WHERE b.id = ANY (:ids) AND x.build_id = b.id AND b.spec -> 'claimed' IS NULL
+    WHERE b.id = ANY (:ids) AND x.build_id = b.id AND b.spec -> 'claimed_names' IS NULL
     """,
     "DELETE FROM log_chunk WHERE build_id = ANY (:ids)",
     "DELETE FROM log_end WHERE build_id = ANY (:ids)",

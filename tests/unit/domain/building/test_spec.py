@@ -30,7 +30,7 @@ MOVED = replace(ALL, others=(replace(ALL.others[0], commit="e" * 40),))
         replace(SPEC, workspace=ALL),
         replace(SPEC, base=None, commands=Commands(rerun="perf")),
         replace(SPEC, filter="BM_a"),
-        replace(SPEC, claimed=("BM_a", "BM_b")),
+        replace(SPEC, claimed_names=("BM_a", "BM_b")),
     ],
 )
 def test_a_spec_survives_the_database(spec: BuildSpec) -> None:
@@ -73,10 +73,10 @@ def test_a_new_patch_set_with_the_same_trees_continues_the_sequence() -> None:
 
 
 def test_claims_change_no_sequence_and_a_spec_without_them_is_as_before() -> None:
-    claimed = replace(SPEC, claimed=("BM_a",))
+    claimed = replace(SPEC, claimed_names=("BM_a",))
 
     assert (claimed.sequence, claimed.shared_sequence) == (SPEC.sequence, SPEC.shared_sequence)
-    assert "claimed" not in SPEC.to_mapping()
+    assert "claimed_names" not in SPEC.to_mapping()
 
 
 def test_a_merged_commit_continues_the_pairs_of_its_check() -> None:

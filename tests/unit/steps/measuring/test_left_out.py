@@ -54,7 +54,7 @@ class Claiming(Machine):
         self.write("parent", json.dumps({"benchmarks": dict(parent), **does.get(Side.BASE, {})}))
         self.write("patch1", json.dumps({"benchmarks": dict(patch), **does.get(Side.PATCH, {})}))
         job = parse_project_file(FILTERED).job("perf")
-        spec = replace(spec_of(self.source), **{"job": job, "claimed": CLAIMED, **other})
+        spec = replace(spec_of(self.source), **{"job": job, "claimed_names": CLAIMED, **other})
         self.claimed = MemoryClaimed(spec=spec.to_mapping(), before_explaining=self.begin)
 
     def begin(self) -> None:
@@ -104,7 +104,7 @@ def test_claims_change_neither_listings_nor_pairs_nor_the_report(machine: Claimi
     found = []
     for claimed in (CLAIMED, ()):
         machine.sandbox.launches.clear()  # the noise begins anew
-        machine.plan(PATCH, claimed=claimed)
+        machine.plan(PATCH, claimed_names=claimed)
         assert bool(machine.rows()) is bool(claimed)
         one, sequence = machine.claimed, BuildSpec.from_mapping(machine.claimed.spec).sequence
         found.append((one.fixed, one.records, one.executions, sequence))
@@ -116,7 +116,7 @@ def test_claims_change_neither_listings_nor_pairs_nor_the_report(machine: Claimi
     [
         {"kind": RunKind.LONGER},
         {"base": None},
-        {"claimed": ("BM_a", "BM_nowhere")},
+        {"claimed_names": ("BM_a", "BM_nowhere")},
         {"job": parse_project_file(PROJECT_FILE).job("perf")},
         {"patch": PARENT},
     ],
@@ -154,7 +154,7 @@ def test_those_claimed_first_get_enough_pairs(machine: Claiming, seconds: float,
 def test_threads_beyond_the_cpus_are_not_launched(machine: Claiming) -> None:
     more = {"BM_c/threads:4": 1e-6}
     machine.host = replace(machine.host, cpus=(0, 1))
-    machine.plan({**PATCH, **more}, {**PARENT, **more}, claimed=(*more, "BM_c"))
+    machine.plan({**PATCH, **more}, {**PARENT, **more}, claimed_names=(*more, "BM_c"))
     rows = machine.rows()
     assert [(row.pairs, row.verdict) for row in map(rows.get, more) if row] == [(0, Verdict.UNDECIDED)]
     assert rows["BM_c"].pairs == MOST_PAIRS
@@ -223,7 +223,7 @@ def test_as_many_benchmarks_are_measured_as_have_room_for_all_their_metrics(mach
     many = {f"BM_{number}": 1e-6 for number in range(60)}
     does = {side: {"takes": dict.fromkeys(many, 30.0)} for side in Side}
     job = parse_project_file(text).job("perf")
-    machine.plan({**PATCH, **many}, {**PARENT, **many}, does, job=job, claimed=tuple(many))
+    machine.plan({**PATCH, **many}, {**PARENT, **many}, does, job=job, claimed_names=tuple(many))
     machine.work()
     rows = left_out_in(machine.claimed.explained)
     assert Counter(row.benchmark for row in rows) == dict.fromkeys(list(many)[:33], 6)

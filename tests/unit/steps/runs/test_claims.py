@@ -131,8 +131,8 @@ def test_what_a_filter_leaves_out_is_measured_if_it_is_claimed_and_changes_nothi
     assert (ours.sequences, ours.listings) == (theirs.sequences, theirs.listings)
     assert (ours.pairs, ours.results) == (theirs.pairs, theirs.results)
     specs = [BuildSpec.from_mapping(memory.builds[0].spec) for memory in (ours, theirs)]
-    assert [each.claimed[:1] for each in specs] == [(), (name,)]
-    assert specs[0] == replace(specs[1], claimed=())
+    assert [each.claimed_names[:1] for each in specs] == [(), (name,)]
+    assert specs[0] == replace(specs[1], claimed_names=())
     counted = "Claims of the commit message: 1 of 2 benchmarks confirmed, 1 not measurable here"
     assert step.answered_claims(MemoryClaims(theirs), theirs.runs[0], may_follow=False) == (counted, *lines)
     follows = "1 of 2 benchmarks confirmed, 1 not compared; what a filter leaves out may follow on the page"
