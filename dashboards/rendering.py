@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
 from dashboards.assets import asset_path
-from dashboards.claims.pages import CLAIM_FILTERS, LOOKS
+from dashboards.claims.pages import CLAIM_FILTERS, LEGENDS
 from dashboards.machines.environment import build_facts, machine_facts, stages
 from dashboards.runs.badges import badge_of, slower_uncounted
 from dashboards.runs.next_steps import button_of, row_offers, title_of
@@ -248,7 +248,7 @@ def _environment() -> Environment:
         DEFAULT_DAYS=DEFAULT_DAYS,
     )
     environment.globals.update(
-        ANSWERS=LOOKS, COMMITS=COMMITS, MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS
+        ANSWERS=LEGENDS, COMMITS=COMMITS, MAX_CLAUSE=MAX_CLAUSE, MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS
     )
     environment.globals.update(tone=formatting.tone, version=version("benchgate"), instruction=instruction)
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})

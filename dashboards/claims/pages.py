@@ -32,7 +32,7 @@ _DAYS: Final = 90
 _MOST: Final = 100
 
 
-class Look(NamedTuple):
+class Legend(NamedTuple):
     """Sign, colours and meaning of an answer, never colours alone; docs/user/claims.md has meanings, too."""
 
     sign: str
@@ -40,15 +40,15 @@ class Look(NamedTuple):
     meaning: str
 
 
-LOOKS: Final[Mapping[Answer, Look]] = MappingProxyType(
+LEGENDS: Final[Mapping[Answer, Legend]] = MappingProxyType(
     {
-        Answer.CONFIRMED: Look("✓", "good", "the interval lies between half and twice the claimed change"),
-        Answer.SMALLER: Look("<", "busy", "surely less than 80 % of the claimed change"),
-        Answer.LARGER: Look(">", "busy", "surely more than 125 % of the claimed change"),
-        Answer.NOT_REPRODUCED: Look("✕", "bad", "surely less than a quarter of the claimed change"),
-        Answer.OPPOSITE: Look("⇄", "bad", "surely a change in the other direction, beyond `same_within`"),
-        Answer.TOO_NOISY: Look("?", "quiet", "the interval is too wide for any of these"),
-        Answer.NOT_MEASURABLE: Look("–", "quiet", "nothing measured answers it, for the given reason"),
+        Answer.CONFIRMED: Legend("✓", "good", "the interval lies between half and twice the claimed change"),
+        Answer.SMALLER: Legend("<", "busy", "surely less than 80 % of the claimed change"),
+        Answer.LARGER: Legend(">", "busy", "surely more than 125 % of the claimed change"),
+        Answer.NOT_REPRODUCED: Legend("✕", "bad", "surely less than a quarter of the claimed change"),
+        Answer.OPPOSITE: Legend("⇄", "bad", "surely a change in the other direction, beyond `same_within`"),
+        Answer.TOO_NOISY: Legend("?", "quiet", "the interval is too wide for any of these"),
+        Answer.NOT_MEASURABLE: Legend("–", "quiet", "nothing measured answers it, for the given reason"),
     }
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from service.domain.claims.answers import Answer, Answered, Measured, Obstacle
+from service.domain.claims.answers import Answer, Answered, MeasuredRow, Obstacle
 from service.domain.claims.values import Claim, NearName
 from service.domain.review.change import ChangeStatus
 from service.domain.verdict.inference.verdict import Verdict
@@ -63,7 +63,7 @@ class AnsweredClaim(MeasuredRatio):
         name, row = self.benchmark, None
         if self.measured_metric:
             its = self.measured_benchmark or name
-            row = Measured(self.job, "", its, self.measured_metric, Verdict.UNDECIDED)
+            row = MeasuredRow(self.job, "", its, self.measured_metric, Verdict.UNDECIDED)
         claim = Claim(self.line, name, self.metric, self.before, self.after, self.claimed, self.unit)
         obstacle = Obstacle(self.obstacle) if self.obstacle else None
         return Answered(claim, self.answer, obstacle, row, self.ratio, self.low, self.high, self.near)
@@ -98,7 +98,7 @@ class Claims(Protocol):
     def of(self, instance: str, project: str, revision: str) -> Sequence[Claim]:
         """Return the claims of a revision, in the order of its message; of another version, none."""
 
-    def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
+    def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[MeasuredRow]:
         """Return what the builds of a run compared of these benchmarks, in the order of its jobs.
 
         So what they compared under new names, by ``renamed``. A benchmark that none compared has what a

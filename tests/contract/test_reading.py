@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.logs.stored_log import LogPart, StoredLog
-from service.domain.claims.answers import Measured, answers
+from service.domain.claims.answers import MeasuredRow, answers
 from service.domain.claims.near import explained
 from service.domain.claims.values import Claim
 from service.domain.project.policy import Policy
@@ -120,7 +120,7 @@ class FakeSite:
     def claim(self, run: int, benchmark: str, minutes: int = 0) -> None:
         its = self.reading.runs[run - 1]
         rows = [
-            Measured("perf", *names, row.verdict, row.pairs, row.ratio, row.low, row.high)
+            MeasuredRow("perf", *names, row.verdict, row.pairs, row.ratio, row.low, row.high)
             for build in its.builds
             for row in self.reading.rows[build.id]
             for names in [(row.suite, row.benchmark, row.metric)]

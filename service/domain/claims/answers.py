@@ -72,7 +72,7 @@ class Obstacle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRow:
     """A compared row; ``ratio`` and its interval are patch ÷ base.
 
     ``same_within`` is that of its job's policy: a smaller change counts as none. ``names_metrics``: its suite
@@ -101,14 +101,14 @@ class Measured:
     renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @staticmethod
-    def facts_of(job: Job | None, suite: str) -> dict[str, Any]:
+    def fields_of(job: Job | None, suite: str) -> dict[str, Any]:
         """Return the fields that a job decides; the defaults without one."""
         policy = job.policy if job else Policy()
         own = next((each for each in _suites(job) if each.name == suite), None)
         named, renamed = (bool(own.metrics), own.renamed) if own else (False, {})
         return {"same_within": policy.same_within, "names_metrics": named, "renamed": renamed}
 
-    def with_reasons(self, reasons: Iterable[Reason]) -> Measured:
+    def with_reasons(self, reasons: Iterable[Reason]) -> MeasuredRow:
         """Return the row with what its reasons say of the work and of the programs."""
         facts = {each.kind: each.facts for each in reasons}
         rate, *_ = facts.get(ReasonKind.WORK_CHANGED, ("",))
@@ -127,7 +127,7 @@ class Answered:
     claim: Claim
     answer: Answer
     obstacle: Obstacle | None = None
-    row: Measured | None = None
+    row: MeasuredRow | None = None
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
@@ -161,7 +161,7 @@ def _suites(job: Job | None) -> Sequence[Suite]:
     return job.benchmark.suites if job and job.configuration.compares else ()
 
 
-def answers(claims: Sequence[Claim], rows: Sequence[Measured]) -> tuple[Answered, ...]:
+def answers(claims: Sequence[Claim], rows: Sequence[MeasuredRow]) -> tuple[Answered, ...]:
     """Answer each claim, in order.
 
     Args:
@@ -201,7 +201,7 @@ def _names(claim: Claim) -> tuple[str, ...]:
     return (claim.benchmark, *(claim.benchmark.removesuffix(each) for each in _AGGREGATES))
 
 
-def _found(claim: Claim, rows: Sequence[Measured], *, has_cpu_time: bool) -> Obstacle | Measured:
+def _found(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> Obstacle | MeasuredRow:
     """Choose the row that answers a claim: of the first job that has its benchmark, perhaps by a new name."""
     if claim.is_other_variant:
         return Obstacle.OTHER_VARIANT
@@ -224,7 +224,7 @@ def _found(claim: Claim, rows: Sequence[Measured], *, has_cpu_time: bool) -> Obs
     return row if row.per in {"", claim.metric} else Obstacle.OTHER_WORK
 
 
-def _alike(claim: Claim, rows: Sequence[Measured], *, has_cpu_time: bool) -> str:
+def _alike(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> str:
     """Return the metric that answers a claim if the job does not compare the claimed one; may be empty.
 
     Items per second are the reciprocal of the benchmark's own clock while an iteration does the same work.
@@ -247,7 +247,7 @@ _OBSTACLES: Final = {
 }
 
 
-def _answered(claim: Claim, row: Obstacle | Measured, family: int, *, is_variant: bool) -> Answered:
+def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_variant: bool) -> Answered:
     if isinstance(row, Obstacle):
         return Answered(claim, Answer.NOT_MEASURABLE, row)
     doubt = Obstacle.DOUBTFUL if row.is_doubtful else None
@@ -283,7 +283,7 @@ def _log(ratio: float | None) -> float | None:
     return math.log(ratio) if ratio is not None and 0 < ratio < math.inf else None
 
 
-def _reach(row: Measured, family: int) -> float:
+def _reach(row: MeasuredRow, family: int) -> float:
     """Return the half-width of an interval that misses with the row's share of :data:`WRONG`."""
     error = None if row.is_same_program else row.error
     return reach_of_error(error, row.pairs, WRONG / 2 / family) if error else 0.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from service.domain.claims.answers import Answered
 
 
-def facts_of(claims: Iterable[Answered]) -> tuple[Answered, ...]:
+def answers_that_count(claims: Iterable[Answered]) -> tuple[Answered, ...]:
     """Return the answer that counts for each benchmark.
 
     A claim of the metric that was compared counts; of several, the first adverse one.
@@ -32,7 +32,7 @@ def facts_of(claims: Iterable[Answered]) -> tuple[Answered, ...]:
 
 def answers_by_benchmark(claims: Iterable[Answered]) -> Counter[Answer]:
     """Return how many benchmarks have each answer, in the order of :class:`Answer`."""
-    counts = Counter(each.answer for each in facts_of(claims))
+    counts = Counter(each.answer for each in answers_that_count(claims))
     return Counter({answer: counts[answer] for answer in Answer if counts[answer]})
 
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.claims.answers import Measured
+from service.domain.claims.answers import MeasuredRow
 from service.domain.values.errors import BadResults
 from service.domain.verdict.explanation.explanation import beside_in, rate_in, read_member, text_in
 from service.domain.verdict.inference.verdict import Verdict
@@ -36,23 +36,23 @@ _OF_JOB: Final = {
 _WITHOUT_RATIO: Final = frozenset({Verdict.NEW, Verdict.REMOVED, Verdict.BROKEN, Verdict.FAILING})
 
 
-def left_out_row(found: Comparison) -> Measured:
+def left_out_row(found: Comparison) -> MeasuredRow:
     """Keep the ratio of a comparison with a single look, and its interval if it has enough pairs."""
     low, high = found.interval if found.interval and found.pairs >= LEAST_PAIRS else (None, None)
     verdict = found.verdict if found.verdict in _WITHOUT_RATIO else Verdict.UNDECIDED
     names = "", found.row.suite, found.row.benchmark, found.row.metric.name
-    return Measured(*names, verdict, found.pairs, found.ratio, low, high, found.error).with_reasons(
+    return MeasuredRow(*names, verdict, found.pairs, found.ratio, low, high, found.error).with_reasons(
         found.reasons
     )
 
 
-def pack_left_out(rows: Sequence[Measured]) -> bytes:
+def pack_left_out(rows: Sequence[MeasuredRow]) -> bytes:
     """Write rows as a gzip member that goes beside explanations; empty without rows."""
     kept = [{name: value for name, value in asdict(row).items() if name not in _OF_JOB} for row in rows]
     return gzip.compress(json.dumps(kept[:MOST_ROWS]).encode(), mtime=0) if rows else b""
 
 
-def left_out_in(packed: bytes) -> tuple[Measured, ...]:
+def left_out_in(packed: bytes) -> tuple[MeasuredRow, ...]:
     """Read the rows of a build from its packed explanations, without what its job and machine decide.
 
     Raises:
@@ -67,14 +67,14 @@ def left_out_in(packed: bytes) -> tuple[Measured, ...]:
 
 
 def answering(
-    compared: Sequence[Measured], left_out: Iterable[Measured], benchmarks: Collection[str]
-) -> tuple[Measured, ...]:
+    compared: Sequence[MeasuredRow], left_out: Iterable[MeasuredRow], benchmarks: Collection[str]
+) -> tuple[MeasuredRow, ...]:
     """Add rows left out to the compared ones, of those ``benchmarks`` that were not compared."""
     missing = {*benchmarks}.difference(row.benchmark for row in compared)
     return (*compared, *(row for row in left_out if row.benchmark in missing))
 
 
-def _row(row: dict[str, Any]) -> Measured:
+def _row(row: dict[str, Any]) -> MeasuredRow:
     """Read a row that a machine wrote, if its values are of the right kinds."""
     suite, benchmark, metric, per = (text_in(row[name]) for name in ("suite", "benchmark", "metric", "per"))
     numbers = (row[name] for name in ("ratio", "low", "high", "error"))
@@ -84,6 +84,6 @@ def _row(row: dict[str, Any]) -> Measured:
     if type(pairs := row["pairs"]) is not int or not 0 <= pairs <= MOST_PAIRS:
         raise ValueError("not a number of pairs")
     ratio, low, high = ratios
-    return Measured(
+    return MeasuredRow(
         "", suite, benchmark, metric, Verdict(row["verdict"]), pairs, ratio, low, high, error, per
     )

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.answers import Answer, Obstacle
-from service.domain.claims.facts import answers_by_benchmark, facts_of
+from service.domain.claims.facts import answers_by_benchmark, answers_that_count
 from service.domain.measuring.metric import metric_named
 from service.domain.values.text import both_ends, change, counted, interval
 from service.domain.wording.reasons import SAME_PROGRAM
@@ -28,7 +28,7 @@ def claims_sentence(claims: Sequence[Answered], *, may_follow: bool = False) -> 
 
     ``may_follow``: a machine was asked to measure claimed benchmarks that filters leave out, later.
     """
-    found = facts_of(claims)
+    found = answers_that_count(claims)
     if not (total := len(found)):
         return ""
     later = sum(may_follow and each.obstacle is Obstacle.NO_BENCHMARK for each in found)
@@ -48,9 +48,9 @@ def claims_told(claims: Sequence[Answered], *, may_follow: bool = False) -> tupl
 
     ``may_follow`` is as in :func:`claims_sentence`. The lines are safe to post: authors choose the names.
     """
-    adverse = [each for each in facts_of(claims) if each.answer.is_adverse]
+    adverse = [each for each in answers_that_count(claims) if each.answer.is_adverse]
     worst = sorted(adverse, key=lambda each: (_WORST_FIRST.index(each.answer), -_distance(each)))
-    others = (each for each in facts_of(claims) if not each.answer.is_adverse)
+    others = (each for each in answers_that_count(claims) if not each.answer.is_adverse)
     lines = [*map(_line, worst), *names_told([each for each in others if not (may_follow and each.near)])]
     counts = claims_sentence(claims, may_follow=may_follow)
     return tuple(filter(None, [counts, *lines[:_MOST_LINES]]))
@@ -59,7 +59,7 @@ def claims_told(claims: Sequence[Answered], *, may_follow: bool = False) -> tupl
 def names_told(claims: Sequence[Answered]) -> tuple[str, ...]:
     """Write at most two lines about benchmarks that have, or may have, another name here; safe to post."""
     lines = []
-    for each in facts_of(claims):
+    for each in answers_that_count(claims):
         name = _as_code(each.claim.benchmark)
         if each.new_name:
             lines.append(f"{name} was measured as {_as_code(each.new_name)}")

@@ -28,7 +28,7 @@ from service.steps.measuring.rehearse import Rehearsal, listing_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from service.domain.claims.answers import Measured
+    from service.domain.claims.answers import MeasuredRow
     from service.domain.measuring.launch import Launch
     from service.domain.measuring.listing import Listing
     from service.domain.project.benchmark import Suite
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 BUDGET: Final = 60.0  # seconds for all launches
 
 
-def measure_left_out(session: BuildSession, listings: Sequence[Listing]) -> tuple[Measured, ...]:
+def measure_left_out(session: BuildSession, listings: Sequence[Listing]) -> tuple[MeasuredRow, ...]:
     """Measure the claimed benchmarks that no listing of the build has, without a record, and compare them.
 
     Nothing is built for it. Benchmarks that fail alone, have more threads than the machine has CPUs, or for

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from structlog.testing import capture_logs
 
-from service.domain.claims.answers import Measured
+from service.domain.claims.answers import MeasuredRow
 from service.domain.claims.left_out import pack_left_out
 from service.domain.claims.values import Claim
 from service.domain.values.identity import RunKind, SeriesKey
@@ -31,7 +31,7 @@ CLAIM = Claim(
     rounding=0.0625,
 )
 NO_RATIO = Claim(4, "BM_put", "PeakBytes", 0.0, 7.0, None, rounding=math.inf)
-LEFT_OUT = Measured("", "s", "BM_get", "real_time", Verdict.UNDECIDED, 8, 0.8, 0.7, 0.9, 0.01)
+LEFT_OUT = MeasuredRow("", "s", "BM_get", "real_time", Verdict.UNDECIDED, 8, 0.8, 0.7, 0.9, 0.01)
 CONFIG = {
     "kind": "benchmark",
     "pool": "perf",
@@ -87,9 +87,9 @@ class TestClaims:
         work: Mapping[str, Any] = {"per": "items_per_second"}
         same: Mapping[str, Any] = {"is_same_program": True}
         assert list(found) == [
-            Measured("b", "s", "BM_get", "real_time", Verdict.FASTER, *numbers, **work, same_within=0.02),
-            Measured("b", "s", "BM_put", "cpu_time", Verdict.SAME, *numbers, **same, same_within=0.02),
-            Measured("a", "s", "BM_get", "real_time", Verdict.SLOWER, *numbers),
+            MeasuredRow("b", "s", "BM_get", "real_time", Verdict.FASTER, *numbers, **work, same_within=0.02),
+            MeasuredRow("b", "s", "BM_put", "cpu_time", Verdict.SAME, *numbers, **same, same_within=0.02),
+            MeasuredRow("a", "s", "BM_get", "real_time", Verdict.SLOWER, *numbers),
         ]
 
     def test_a_renamed_benchmark_is_found_by_its_old_name(self, site: StoreSite, store: Store) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from markupsafe import escape
 
-from dashboards.claims.pages import LOOKS
+from dashboards.claims.pages import LEGENDS
 from service.domain.claims.answers import Answer
 from service.domain.claims.find import find_claims
 from service.domain.claims.values import NearName
@@ -253,11 +253,12 @@ def test_without_claims_the_page_says_what_one_is_with_an_example_that_is_read()
 
 
 def test_each_answer_has_a_sign_of_its_own_and_a_meaning() -> None:
-    assert LOOKS.keys() == set(Answer)
-    assert len({each.sign for each in LOOKS.values()}) == len(LOOKS)
+    assert LEGENDS.keys() == set(Answer)
+    assert len({each.sign for each in LEGENDS.values()}) == len(LEGENDS)
     page = page_of(build_pages(FakeReading()), "/claims")
     documented = (Path(__file__).parents[3] / "docs/user/claims.md").read_text(encoding="utf-8")
-    for answer, look in LOOKS.items():
-        assert f"{answer}</span></dt><dd>{look.meaning}<" in page.replace("\n", "")
+    for answer, legend in LEGENDS.items():
+        assert f"{answer}</span></dt><dd>{legend.meaning}<" in page.replace("\n", "")
     table = re.findall(r"^\| ([a-z ]+) \| (.+) \|$", documented, re.MULTILINE)
-    assert table == [("answer", "meaning"), *((str(answer), look.meaning) for answer, look in LOOKS.items())]
+    assert table[0] == ("answer", "meaning")
+    assert table[1:] == [(str(answer), legend.meaning) for answer, legend in LEGENDS.items()]

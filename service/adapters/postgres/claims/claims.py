@@ -19,7 +19,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.shown_builds import job_of
 from service.adapters.postgres.storable import clean
 from service.adapters.postgres.verdict.shown_comparisons import COMPARED
-from service.domain.claims.answers import Measured, with_new_names
+from service.domain.claims.answers import MeasuredRow, with_new_names
 from service.domain.claims.left_out import answering, left_out_in
 from service.domain.claims.near import MOST_COMPARED
 from service.domain.values.errors import BadResults
@@ -97,7 +97,7 @@ class PostgresClaims(Connected, Claims):
         return readable_claims(stored or (), revision)
 
     @override
-    def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[Measured]:
+    def measured(self, run_id: int, benchmarks: Collection[str]) -> Sequence[MeasuredRow]:
         return rows_of_runs(self._connection, {run_id: benchmarks}).get(run_id, ())
 
     @override
@@ -116,7 +116,7 @@ def readable_claims(stored: Iterable[Mapping[str, Any]], revision: str) -> tuple
 
 def rows_of_runs(
     connection: Connection, benchmarks: Mapping[int, Collection[str]]
-) -> Mapping[int, Sequence[Measured]]:
+) -> Mapping[int, Sequence[MeasuredRow]]:
     """Return by run what its builds measured of its ``benchmarks``, as :meth:`Claims.measured`."""
     builds = connection.execute(_BUILDS, {"runs": list(benchmarks)}).mappings().all()
     jobs = {each["id"]: (_job(each["job"], each["configuration"]), each["cpus"]) for each in builds}
@@ -132,15 +132,15 @@ def rows_of_runs(
         for one in series.get((each["project"], each["branch"], each["job"], clean(name)), ())
     }
     keys = {name: [each[k] for each in wanted] for k, name in enumerate(("builds", "moments", "series"))}
-    rows: dict[int, list[Measured]] = {}
+    rows: dict[int, list[MeasuredRow]] = {}
     for row in connection.execute(_COMPARISONS, keys).mappings():
         build = row["build_id"]
         rows.setdefault(build, []).append(_measured(row, *jobs[build]))
-    found: dict[int, list[Measured]] = {}
+    found: dict[int, list[MeasuredRow]] = {}
     for each in builds:
         found.setdefault(each["run_id"], []).extend(rows.get(each["id"], ()))
     packed = _packed(connection, builds, found)
-    left_out: dict[int, list[Measured]] = {}
+    left_out: dict[int, list[MeasuredRow]] = {}
     for each in (each for each in builds if each["id"] in packed):
         build = each["id"]
         left_out.setdefault(each["run_id"], []).extend(_left_out(each, packed[build], *jobs[build]))
@@ -153,7 +153,7 @@ def _job(name: str, configuration: str | None) -> Job | None:
 
 
 def _packed(
-    connection: Connection, builds: Iterable[RowMapping], compared: Mapping[int, Iterable[Measured]]
+    connection: Connection, builds: Iterable[RowMapping], compared: Mapping[int, Iterable[MeasuredRow]]
 ) -> Mapping[int, bytes]:
     """Return what machines left of builds that were asked for benchmarks that their run did not compare."""
     names = {run: {row.benchmark for row in of} for run, of in compared.items()}
@@ -162,7 +162,7 @@ def _packed(
     return {row.build_id: bytes(row.packed) for row in rows}
 
 
-def _left_out(build: RowMapping, packed: bytes, job: Job | None, cpus: int) -> tuple[Measured, ...]:
+def _left_out(build: RowMapping, packed: bytes, job: Job | None, cpus: int) -> tuple[MeasuredRow, ...]:
     """Read what a machine measured for claims; none if it cannot be read, because nothing depends on it."""
     try:
         rows = left_out_in(packed)
@@ -170,12 +170,12 @@ def _left_out(build: RowMapping, packed: bytes, job: Job | None, cpus: int) -> t
         _LOG.warning("claims.unreadable_rows", id=build["id"], error=repr(error))
         return ()
     return tuple(
-        replace(row, job=build["job"], cpus=cpus, **Measured.facts_of(job, row.suite)) for row in rows
+        replace(row, job=build["job"], cpus=cpus, **MeasuredRow.fields_of(job, row.suite)) for row in rows
     )
 
 
-def _measured(row: RowMapping, job: Job | None, cpus: int) -> Measured:
-    of_job = Measured.facts_of(job, row["suite"])
-    plain = from_row(Measured, row, per="", is_same_program=False, is_doubtful=False, cpus=cpus, **of_job)
+def _measured(row: RowMapping, job: Job | None, cpus: int) -> MeasuredRow:
+    of_job = MeasuredRow.fields_of(job, row["suite"])
+    plain = from_row(MeasuredRow, row, per="", is_same_program=False, is_doubtful=False, cpus=cpus, **of_job)
     known = [each for each in row["reasons"] or () if each["kind"] in _KINDS]  # not those of a later version
     return plain.with_reasons(reasons_from(known))

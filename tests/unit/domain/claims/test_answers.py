@@ -14,7 +14,7 @@ from service.domain.claims.answers import (
     WRONG,
     Answer,
     Answered,
-    Measured,
+    MeasuredRow,
     Obstacle,
     answers,
     names_of,
@@ -33,15 +33,15 @@ def claim(ratio: float | None, metric: str = "real_time", name: str = NAME) -> C
     return Claim(7, name, metric, 123456.0, round(123456.0 * (ratio or 0.0), 1), ratio)
 
 
-def row(low: float, high: float, metric: str = "real_time", name: str = NAME) -> Measured:
+def row(low: float, high: float, metric: str = "real_time", name: str = NAME) -> MeasuredRow:
     ratio = math.sqrt(low * high)
-    return Measured("perf", "s", name, metric, Verdict.UNDECIDED, 20, ratio, low, high)
+    return MeasuredRow("perf", "s", name, metric, Verdict.UNDECIDED, 20, ratio, low, high)
 
 
 IDENTICAL = replace(row(1, 1), verdict=Verdict.SAME, ratio=None, low=None, high=None, is_same_program=True)
 
 
-def one(claim: Claim, *rows: Measured) -> Answered:
+def one(claim: Claim, *rows: MeasuredRow) -> Answered:
     (found,) = answers([claim], rows)
     return found
 
@@ -83,14 +83,14 @@ def test_printed_digits_limit_what_is_claimed() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(3.0, 2.0), (2.0, 1.0), (3.0, 3.0), (40.0, 41.0)])
 @pytest.mark.parametrize("measured", [row(0.4, 0.41), row(0.99, 1.01), row(1.4, 1.42), IDENTICAL])
-def test_too_few_digits_claim_nothing(before: float, after: float, measured: Measured) -> None:
+def test_too_few_digits_claim_nothing(before: float, after: float, measured: MeasuredRow) -> None:
     rounding = sum(-math.log1p(-0.5 / each) for each in (before, after))
     found = one(replace(claim(after / before), rounding=rounding), measured)
     assert found.obstacle is Obstacle.FEW_DIGITS
 
 
 @pytest.mark.parametrize("measured", [row(0.998, 1.002), row(1.02, 1.025), IDENTICAL])
-def test_noise_that_the_policy_calls_the_same_is_not_called_wrong(measured: Measured) -> None:
+def test_noise_that_the_policy_calls_the_same_is_not_called_wrong(measured: MeasuredRow) -> None:
     assert one(claim(0.98), measured).obstacle is Obstacle.SMALL
     assert one(claim(0.98), replace(measured, same_within=0.01)).answer.is_adverse
 
@@ -161,7 +161,7 @@ def test_the_own_row_of_a_metric_comes_first() -> None:
         (claim(0.8), [replace(row(1, 1), ratio=0.0, low=0.0)], Obstacle.NO_PAIRS),
     ],
 )
-def test_what_cannot_be_measured_says_why(claim: Claim, rows: list[Measured], obstacle: Obstacle) -> None:
+def test_what_cannot_be_measured_says_why(claim: Claim, rows: list[MeasuredRow], obstacle: Obstacle) -> None:
     found = one(claim, *rows)
     assert (found.answer, found.obstacle) == (Answer.NOT_MEASURABLE, obstacle)
 
@@ -196,7 +196,7 @@ def test_names_are_looked_for_with_those_that_jobs_rename_them_to() -> None:
     job = parse_job("perf", {"kind": "benchmark", "pool": "perf", "suites": suites})
     later = parse_job("later", {"kind": "of-a-later-version"})
     assert with_new_names(["BM_a/8", "BM_c"], [None, later, job]) == ("BM_a/8", "BM_b/8", "BM_c")
-    facts = [Measured.facts_of(*each) for each in ((job, "s"), (job, "t"), (later, "s"), (None, "s"))]
+    facts = [MeasuredRow.fields_of(*each) for each in ((job, "s"), (job, "t"), (later, "s"), (None, "s"))]
     assert [each["renamed"] for each in facts] == [{"BM_a": "BM_b"}, {}, {}, {}]
 
 

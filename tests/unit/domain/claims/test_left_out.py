@@ -9,14 +9,16 @@ from os import urandom
 
 import pytest
 
-from service.domain.claims.answers import Measured
+from service.domain.claims.answers import MeasuredRow
 from service.domain.claims.left_out import answering, left_out_in, left_out_row, pack_left_out
 from service.domain.measuring.metric import metric_named
 from service.domain.values.errors import BadResults
 from service.domain.verdict.explanation.explanation import MOST_PACKED, Explanation, pack, unpack
 from service.domain.verdict.inference.verdict import ComparedRow, Comparison, Verdict
 
-ROW = Measured("", "s", "BM_<é>/8", "cpu_time", Verdict.UNDECIDED, 8, 0.8, 0.7, 0.9, 0.01, "items_per_second")
+ROW = MeasuredRow(
+    "", "s", "BM_<é>/8", "cpu_time", Verdict.UNDECIDED, 8, 0.8, 0.7, 0.9, 0.01, "items_per_second"
+)
 ONLY = replace(ROW, benchmark="BM_new", verdict=Verdict.NEW, ratio=None, low=None, high=None, error=None)
 WHOLE = Explanation("s", "BM_a", 0.1)
 

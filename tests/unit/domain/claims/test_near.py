@@ -1,4 +1,4 @@
-"""Measured benchmarks that a claim of another name may mean."""
+"""MeasuredRow benchmarks that a claim of another name may mean."""
 
 from __future__ import annotations
 

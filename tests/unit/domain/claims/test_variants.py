@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.claims.answers import Answer, Measured, Obstacle, answers
+from service.domain.claims.answers import Answer, MeasuredRow, Obstacle, answers
 from service.domain.claims.find import claims_to_keep, find_claims
 from service.domain.verdict.inference.verdict import Verdict
 
@@ -72,7 +72,7 @@ def test_the_named_variant_of_a_public_message_is_answered() -> None:
     claims = [each for each in claims_to_keep(text) if each.metric == "cpu_time"]
     ratios = {each.benchmark: each.ratio for each in claims[:4]}
     rows = [
-        Measured("perf", "s", name, "cpu_time", Verdict.FASTER, 20, ratio, ratio, ratio)
+        MeasuredRow("perf", "s", name, "cpu_time", Verdict.FASTER, 20, ratio, ratio, ratio)
         for name, ratio in ratios.items()
     ]
     found = answers(claims, rows)

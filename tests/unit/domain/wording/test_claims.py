@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.claims.answers import Answer, Answered, Measured, Obstacle
+from service.domain.claims.answers import Answer, Answered, MeasuredRow, Obstacle
 from service.domain.claims.values import Claim, NearName
 from service.domain.values.text import unsafe_in
 from service.domain.verdict.inference.verdict import Verdict
@@ -36,7 +36,7 @@ def answered(name: str, answer: Answer, metric: str = "real_time", compared: str
     claim = Claim(7, name, metric, 100.0, 82.0, 0.82)
     if answer is UNKNOWN:
         return Answered(claim, answer, Obstacle.NO_BENCHMARK)
-    row = Measured("perf", "s", name, compared, Verdict.FASTER, 12, 0.939, 0.93, 0.948)
+    row = MeasuredRow("perf", "s", name, compared, Verdict.FASTER, 12, 0.939, 0.93, 0.948)
     return Answered(claim, answer, None, row, row.ratio, row.low, row.high)
 
 

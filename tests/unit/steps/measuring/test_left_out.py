@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.claims.answers import Measured
+    from service.domain.claims.answers import MeasuredRow
     from service.domain.measuring.formats.program import Listed
     from service.domain.project.benchmark import Suite
 
@@ -72,7 +72,7 @@ class Claiming(Machine):
 
         self.sandbox.before = before
 
-    def rows(self) -> dict[str, Measured]:
+    def rows(self) -> dict[str, MeasuredRow]:
         self.work()
         packed = self.claimed.explained
         return {each.benchmark: each for each in left_out_in(packed)} if packed else {}
