@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.claims.values import LEVELS
 from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import RATES, own_clock
 from service.domain.measuring.renaming import new_name
@@ -29,7 +30,6 @@ _UNCHANGED: Final = 0.01  # a smaller claimed difference claims that nothing cha
 _REPRODUCED: Final = 0.25  # of the claimed difference (log scale); surely less is not reproduced
 _SMALLER, _LARGER = 0.8, 1.25
 _HALF, _TWICE = 0.5, 2.0
-_AGGREGATES: Final = ("_mean", "_median")
 # Relinks, a second sequence, or the parent against itself may show that the difference is not of the change.
 _DOUBTS: Final = (NOT_BY_PAIRS - {ReasonKind.LAYOUT_CONFIRMED}) | {ReasonKind.OWN_DIFFERENCE}
 
@@ -146,7 +146,8 @@ def names_of(claims: Iterable[Claim]) -> tuple[str, ...]:
 
 def plain_name(name: str) -> str:
     """Return a name without the suffix of an aggregate."""
-    return min((name.removesuffix(each) for each in _AGGREGATES), key=len)
+    plain, _, last = name.rpartition("_")
+    return plain if last in LEVELS else name
 
 
 def with_new_names(names: Iterable[str], jobs: Iterable[Job | None]) -> tuple[str, ...]:
@@ -198,7 +199,7 @@ def _variants(claims: Iterable[Claim]) -> frozenset[str]:
 
 def _names(claim: Claim) -> tuple[str, ...]:
     """Return the claimed name, and the name without the suffix of an aggregate."""
-    return (claim.benchmark, *(claim.benchmark.removesuffix(each) for each in _AGGREGATES))
+    return claim.benchmark, plain_name(claim.benchmark)
 
 
 def _found(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> Obstacle | MeasuredRow:

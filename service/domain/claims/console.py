@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.claims.values import Fault, Row, Unreadable
+from service.domain.claims.values import LEVELS, SCATTERS, Fault, Row, Unreadable
 from service.domain.claims.words import (
     BINARY,
     DECIMAL,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from service.domain.claims.words import Line
 
-_AGGREGATES: Final = ("mean", "median", "stddev", "cv")
 _RATES: Final = {"items/s": "items_per_second", "B/s": "bytes_per_second"}
 # Rows without times: fitted complexities, and benchmarks that did not run.
 _FITTED: Final = ("_BigO", "_RMS")
@@ -89,7 +88,7 @@ def read_row(line: Line, layout: Layout) -> list[Row]:
     if is_split or not is_name(name):
         raise Unreadable(Fault.BAD_NAME, line.text)
     real, cpu, unit, rest = _times(line, starts, layout.unit)
-    aggregate = next((each for each in _AGGREGATES if name.endswith(f"_{each}")), None)
+    aggregate = next((each for each in LEVELS + SCATTERS if name.endswith(f"_{each}")), None)
     if unit == "%" and aggregate != "cv":
         raise Unreadable(Fault.NO_UNIT, line.text)
     iterations = None

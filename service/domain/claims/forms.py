@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.claims import console, grid
 from service.domain.claims.sides import heading_of, hints_in, names_other_base, role_in
-from service.domain.claims.values import Claim, Fault, Refusal, Role, Row, Table, Unreadable
+from service.domain.claims.values import SCATTERS, Claim, Fault, Refusal, Role, Row, Table, Unreadable
 from service.domain.claims.words import is_like_number, is_name, number, rounding_of
 from service.domain.measuring.formats.row import TIMES
 from service.domain.measuring.tests.gtest import mark_in
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # compare.py, a tool of Google Benchmark: old and new times, and their relative change.
 _COMPARED: Final = ("Benchmark", "Time", "CPU", "Time", "Old", "Time", "New", "CPU", "Old", "CPU", "New")
-_NOT_COMPARED: Final = ("OVERALL_GEOMEAN", "_pvalue", "_stddev", "_cv")  # neither benchmarks nor levels
+_NOT_COMPARED: Final = ("OVERALL_GEOMEAN", "_pvalue", *map("_{}".format, SCATTERS))  # no levels of benchmarks
 _CELLS: Final = 7
 _ROUNDED: Final = 0.51  # old and new are printed without decimals, and their relative change with four
 _PRINTED: Final = 0.0001

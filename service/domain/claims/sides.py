@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from service.domain.claims.values import Claim, Fault, Refusal, Role, Unreadable
+from service.domain.claims.values import SCATTERS, Claim, Fault, Refusal, Role, Unreadable
 from service.domain.claims.words import quotient
 from service.domain.measuring.formats.row import PER_SECOND
 
@@ -44,7 +44,6 @@ _JOINED: Final = re.compile(r" ?(?:and|to|/|&|->|,) ?(?:the )?", re.IGNORECASE) 
 # "Faster than before" and "same as the old one" are about the other side.
 _COMPARED: Final = re.compile(r"\b(?:than|as|like|compared|vs|versus|better|faster|slower)\b", re.IGNORECASE)
 _CAUSE: Final = re.compile(r"\bby (?:switching|using|replacing|moving|removing|avoiding)\b", re.IGNORECASE)
-_SCATTER: Final = frozenset({"stddev", "cv"})
 # What may follow "before" or "new": nothing, what the change is called, or what a benchmark prints. With any
 # other word they name a phase, as "after warm-up", or things, as "new keys".
 _CHANGE: Final = (
@@ -224,7 +223,7 @@ def _join(base: Table, table: Table) -> Iterator[Claim]:
     for row in table.rows:
         if row.name in old_rows and counts[row.name] > 1 and row.name not in aggregated:
             raise Unreadable(Fault.REPEATED, row.name)
-        if row.name in old_rows and counts[row.name] == 1 and row.aggregate not in _SCATTER:
+        if row.name in old_rows and counts[row.name] == 1 and row.aggregate not in SCATTERS:
             for claim in _claims(old_rows[row.name], row):
                 yield replace(claim, before_label=base.heading or "", after_label=table.heading or "")
 

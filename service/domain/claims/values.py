@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+# Aggregates of repetitions, by which the names of their rows end, as in BM_a_mean. Only levels are claims.
+LEVELS: Final = ("mean", "median")
+SCATTERS: Final = ("stddev", "cv")
 
 
 class Role(StrEnum):
