@@ -48,7 +48,10 @@ class Answer(StrEnum):
     @property
     def is_adverse(self) -> bool:
         """Return whether it says that the claim does not hold."""
-        return self in {Answer.SMALLER, Answer.NOT_REPRODUCED, Answer.OPPOSITE}
+        return self in ADVERSE
+
+
+ADVERSE: Final = (Answer.OPPOSITE, Answer.NOT_REPRODUCED, Answer.SMALLER)  # the worst first
 
 
 class Obstacle(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from service.domain.claims.answers import Answer, Obstacle
+from service.domain.claims.answers import ADVERSE, Answer, Obstacle
 from service.domain.claims.facts import answers_by_benchmark, answers_that_count
 from service.domain.measuring.metric import metric_named
 from service.domain.values.text import both_ends, change, counted, interval
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from service.domain.claims.values import NearName
 
 _BEGINNING: Final = "Claims of the commit message"
-_WORST_FIRST: Final = (Answer.OPPOSITE, Answer.NOT_REPRODUCED, Answer.SMALLER)
 _MOST_LINES: Final = 2  # about single claims; the page has all
 _NAME: Final = 100  # characters
 
@@ -49,7 +48,7 @@ def claims_told(claims: Sequence[Answered], *, may_follow: bool = False) -> tupl
     ``may_follow`` is as in :func:`claims_sentence`. The lines are safe to post: authors choose the names.
     """
     adverse = [each for each in answers_that_count(claims) if each.answer.is_adverse]
-    worst = sorted(adverse, key=lambda each: (_WORST_FIRST.index(each.answer), -_distance(each)))
+    worst = sorted(adverse, key=lambda each: (ADVERSE.index(each.answer), -_distance(each)))
     others = (each for each in answers_that_count(claims) if not each.answer.is_adverse)
     lines = [*map(_line, worst), *names_told([each for each in others if not (may_follow and each.near)])]
     counts = claims_sentence(claims, may_follow=may_follow)
