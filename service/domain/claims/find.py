@@ -79,13 +79,13 @@ def find_claims(message: str) -> Found:
 
 
 def claims_to_keep(message: str) -> tuple[Claim, ...]:
-    """Find the claims of a commit message that are worth storing, without their labels.
+    """Find the claims of a commit message that are worth storing, without what tells tables apart.
 
     They are those of the first benchmarks, and all of each: one whose variants are missing would have an
     answer.
     """
     found = [
-        replace(each, before_label="", after_label="")
+        replace(each, before_label="", after_label="", table=None)
         for each in find_claims(message).claims
         if max(len(each.benchmark), len(each.metric)) <= _LONGEST_NAME
     ]

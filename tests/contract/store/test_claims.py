@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 REVISION = ("review", "kv_engine", "1" * 40)
 CLAIM = Claim(
     *(3, "BM_\ufffdget<é>/64", "real_time", 12.5, 10.0, 0.8, "us"),
-    table=1,
     is_other_variant=True,
     rounding=0.0625,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from service.domain.claims.find import claims_to_keep, find_claims
@@ -43,4 +45,10 @@ def test_whole_benchmarks_are_kept() -> None:
     kept = claims_to_keep(message(150))
     assert len(kept) == 200
     assert {each.benchmark for each in kept} == {f"BM/{k}" for k in range(100)}
-    assert len({each.table for each in claims_to_keep(message(60, tables=2))}) == 2
+    variants = Counter(each.benchmark for each in claims_to_keep(message(60, tables=2)))
+    assert (len(variants), set(variants.values())) == (50, {4})
+
+
+def test_what_tells_tables_apart_is_not_kept() -> None:
+    kept = claims_to_keep(message(2, tables=2))
+    assert {(each.before_label, each.after_label, each.table) for each in kept} == {("", "", None)}
