@@ -206,7 +206,10 @@ def _names(claim: Claim) -> tuple[str, ...]:
 
 
 def _found(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> Obstacle | MeasuredRow:
-    """Choose the row that answers a claim: of the first job that has its benchmark, perhaps by a new name."""
+    """Choose the row that answers a claim, perhaps by a new name: of the first job that can, or of the first.
+
+    Whether one can depends on no measured difference, so the choice makes no answer more likely.
+    """
     if claim.is_other_variant:
         return Obstacle.OTHER_VARIANT
     names = _names(claim)
@@ -218,7 +221,14 @@ def _found(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> 
     ]
     if not own:
         return Obstacle.NO_BENCHMARK
-    own = [row for row in own if row.job == own[0].job]
+    jobs = dict.fromkeys(row.job for row in own)
+    by_job = ([row for row in own if row.job == job] for job in jobs)
+    found = [_of_job(claim, rows, has_cpu_time=has_cpu_time) for rows in by_job]
+    able = (each for each in found if isinstance(each, MeasuredRow) and _obstacle_of(each) is None)
+    return next(able, found[0])
+
+
+def _of_job(claim: Claim, own: Sequence[MeasuredRow], *, has_cpu_time: bool) -> Obstacle | MeasuredRow:
     if len({row.suite for row in own}) > 1:
         return Obstacle.SEVERAL_SUITES
     by_metric = {row.metric: row for row in own}
@@ -251,13 +261,25 @@ _OBSTACLES: Final = {
 }
 
 
+def _obstacle_of(row: MeasuredRow) -> Obstacle | None:
+    without_pairs = None if _logs(row) else Obstacle.NO_PAIRS
+    has_few_cpus = 0 < row.cpus < threads_of(row.benchmark)
+    return _OBSTACLES.get(row.verdict, Obstacle.FEW_CPUS if has_few_cpus else without_pairs)
+
+
+def _logs(row: MeasuredRow) -> tuple[float, ...]:
+    """Return the logarithms of ratio and interval; empty without them."""
+    ratios = (1.0, 1.0, 1.0) if row.is_same_program else (row.ratio, row.low, row.high)
+    known = tuple(log for each in ratios if (log := _log(each)) is not None)
+    return known if len(known) == len(ratios) else ()
+
+
 def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_variant: bool) -> Answered:
     if isinstance(row, Obstacle):
         return Answered(claim, Answer.NOT_MEASURABLE, row)
-    doubt = Obstacle.DOUBTFUL if row.is_doubtful else None
-    obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _OBSTACLES.get(row.verdict, doubt)
-    if obstacle is None and 0 < row.cpus < threads_of(row.benchmark):
-        obstacle = Obstacle.FEW_CPUS
+    obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _obstacle_of(row)
+    if obstacle is None and row.is_doubtful:
+        obstacle = Obstacle.DOUBTFUL
     claimed = _log(claim.ratio)
     if claimed is None:
         obstacle = Obstacle.NO_RATIO
@@ -266,13 +288,8 @@ def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_vari
     rounding, margin = claim.rounding, math.log1p(row.same_within)
     if rounding > max(abs(claimed) / 2, margin) or rounding >= abs(claimed) > _UNCHANGED:
         return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.FEW_DIGITS, row)
-    ratios = (1.0, 1.0, 1.0) if row.is_same_program else (row.ratio, row.low, row.high)
-    logs = [_log(each) for each in ratios]
-    known = [each for each in logs if each is not None]
-    if len(known) < len(logs):
-        return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.NO_PAIRS, row)
     sign = -1 if claim.metric in RATES and row.metric not in RATES else 1
-    centre, *ends = (sign * each for each in known)
+    centre, *ends = (sign * each for each in _logs(row))
     low, high = sorted(ends)
     reach = _reach(row, family)
     wide = min(low, centre - reach), max(high, centre + reach)

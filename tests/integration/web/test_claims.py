@@ -83,6 +83,18 @@ def test_pages_and_the_api_show_the_name_that_was_measured() -> None:
     ]
 
 
+def test_a_run_that_compares_in_several_jobs_says_which_one_answers() -> None:
+    reading = sample_project()
+    reading.claimed[RUN] = CLAIMS
+    place, its = next((at, each) for at, each in enumerate(reading.runs) if each.run.id == RUN)
+    told = f"<small>by {CONFIRMED.job}</small>"
+    assert told not in page_of(build_app(reading))
+    other = replace(its.builds[0], id=4999, job="another-job")
+    reading.rows[other.id] = reading.rows[its.builds[0].id]
+    reading.runs[place] = replace(its, builds=(*its.builds, other))
+    assert page_of(build_app(reading)).count(told) == sum(each.job == CONFIRMED.job for each in CLAIMS)
+
+
 def test_a_run_without_claims_has_no_section() -> None:
     app = site()
     for path in (f"/runs/{UNCLAIMED}", f"/changes/{REGRESSION}/1"):

@@ -173,9 +173,23 @@ def test_a_rate_whose_work_changed_is_answered_by_the_time_of_that_work() -> Non
     assert one(claim(1.25, "bytes_per_second"), per_item).obstacle is Obstacle.NO_METRIC
 
 
-def test_the_first_job_with_the_benchmark_answers() -> None:
-    later = replace(row(1.19, 1.21), job="other")
-    assert one(claim(0.8), row(0.79, 0.81), later).row == row(0.79, 0.81)
+@pytest.mark.parametrize(
+    ("first", "obstacle"),
+    [
+        (row(0.99, 1.01), None),
+        (replace(row(0.99, 1.01), is_doubtful=True), Obstacle.DOUBTFUL),
+        (replace(row(1, 1), verdict=Verdict.BROKEN), Obstacle.FAILS),
+        (replace(row(1, 1), per="items_per_second"), Obstacle.OTHER_WORK),
+        (replace(row(1, 1), low=None, high=None), Obstacle.NO_PAIRS),
+        (row(1, 1, "PeakBytes"), Obstacle.NO_METRIC),
+    ],
+)
+def test_the_first_job_that_can_answers(first: MeasuredRow, obstacle: Obstacle | None) -> None:
+    """A job is not passed over for what it measured."""
+    later = replace(row(0.79, 0.81), job="other")
+    passed = obstacle not in {None, Obstacle.DOUBTFUL}
+    assert one(claim(0.8), first, later).row == (later if passed else first)
+    assert one(claim(0.8), first, replace(first, job="other")).obstacle is obstacle
 
 
 def test_a_renamed_benchmark_answers_claims_of_its_old_name() -> None:
