@@ -67,7 +67,7 @@ class Obstacle(StrEnum):
     NOT_IN_PARENT = "the parent does not have it"
     NOT_IN_PATCH = "the patch set does not have it"
     FAILS = "it fails"
-    NO_PAIRS = "it has too few pairs"
+    NO_PAIRS = "it has too few pairs, or a value of 0"
     FEW_CPUS = "the machine has fewer CPUs than the benchmark has threads"
     DOUBTFUL = "the measured difference may come from the programs' layout or the machine"
     SMALL = "the claimed and the measured change are less than the job's `same_within`"
