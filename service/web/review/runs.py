@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.measuring.metric import Better, metric_named
 from service.domain.project.job_kinds import JobKind
-from service.domain.runs.states import BuildState
+from service.domain.runs.states import UNFINISHED, BuildState
 from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.values.text import plain, shortened
@@ -105,7 +105,8 @@ def _findings(
     claims = read_claims(run.run.id) if rows else ()
     names, answered = {row.benchmark for row in rows}, [each.answered() for each in claims]
     is_meant = any(near.benchmark in names for each in claims for near in each.near)
-    told = [f"{claims_sentence(answered)}.", *names_told(answered)]
+    so_far = " so far" if run.run.state in UNFINISHED else ""
+    told = [f"{claims_sentence(answered)}{so_far}.", *names_told(answered)]
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),
         claims="\n\n".join(told) if is_meant or any(each.job == build.job for each in claims) else "",

@@ -133,19 +133,22 @@ def test_the_api_tells_a_run_without_claims_from_none() -> None:
     assert call(site(), "GET", "/api/v1/runs/999999/claims").status_code == 404
 
 
-def test_the_checks_tab_counts_the_claims_that_a_build_answers() -> None:
+@pytest.mark.parametrize(("state", "so_far"), [(RunState.FINISHED, ""), (RunState.RUNNING, " so far")])
+def test_the_checks_tab_counts_the_claims_that_a_build_answers(state: RunState, so_far: str) -> None:
     def message(claims: Sequence[AnsweredClaim]) -> str:
-        runs = call(
-            site(claims), "GET", "/api/v1/gerrit/checks", params={"change": REGRESSION, "patchset": 2}
-        ).json()["runs"]
+        reading = sample_project()
+        reading.claimed[RUN] = claims
+        reading.runs = [replace(each, run=replace(each.run, state=state)) for each in reading.runs]
+        where = {"change": REGRESSION, "patchset": 2}
+        runs = call(build_app(reading), "GET", "/api/v1/gerrit/checks", params=where).json()["runs"]
         found = {each["checkName"]: each["results"][0]["message"] for each in runs if each.get("results")}
         return str(found["kv-engine-cv-perf"])
 
-    assert message(CLAIMS).endswith(f"\n\n{SENTENCE}.")
+    assert message(CLAIMS).endswith(f"\n\n{SENTENCE}{so_far}.")
     assert "Claims" not in message([replace(CONFIRMED, job="another-job")])
     assert "Claims" not in message(())
     renamed = message([RENAMED]).split("\n\n")[-2:]
-    assert renamed == [f"{ONE} confirmed.", "`HTB/Find` was measured as `HashTableBench/Find`"]
+    assert renamed == [f"{ONE} confirmed{so_far}.", "`HTB/Find` was measured as `HashTableBench/Find`"]
     of_build = NearName("TaskStatsBench/LogQTime", ("fixture",))
     assert "Claims" not in message([NEAR])
     assert message([replace(NEAR, near=(of_build,))]).endswith(f"; `{of_build.benchmark}` differs in fixture")
