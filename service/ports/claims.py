@@ -71,7 +71,7 @@ class AnsweredClaim(MeasuredRatio):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedRun:
-    """The newest decided run of a revision whose message has claims; of another version, none."""
+    """The run of a merged commit or of the newest patch set that has claims; of another version, none."""
 
     run_id: int
     instance: str
@@ -126,4 +126,4 @@ class ClaimReading(Protocol):
         """
 
     def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:
-        """Return the newest runs decided since then whose revisions have claims, the newest first."""
+        """Return runs decided since then whose revisions have claims, one for a change, the newest first."""

@@ -82,16 +82,17 @@ class ClaimReadingContract:
         told = {run: [(each.benchmark, each.answer) for each in claims] for run, claims in found.items()}
         assert told == {first: [("BM_a", Answer.CONFIRMED)], second: [("BM_b", Answer.CONFIRMED)]}
 
-    def test_the_newest_decided_run_of_each_revision_is_listed(self, site: ReadingSite) -> None:
-        for number in (CHANGE, OTHER):
+    def test_decided_checks_and_merged_commits_are_listed(self, site: ReadingSite) -> None:
+        for number in (CHANGE, OTHER, 9):
             site.add_change(number)
-        check, merged = site.add_run(), site.add_run(kind=RunKind.POST_SUBMIT)
-        for run, minutes in ((check, 0), (merged, 9)):
-            site.add_build(run, benchmarks=["BM_a"])
+        merged, other = site.add_run(kind=RunKind.POST_SUBMIT), site.add_run(change=OTHER)
+        site.add_build(merged, benchmarks=["BM_a"])
+        unlisted = [
+            site.add_run(kind=RunKind.CALIBRATION, change=9),
+            site.add_run(state=RunState.RUNNING, change=9),
+        ]
+        for run, minutes in ((merged, 9), (other, 5), *((run, 7) for run in unlisted)):
             site.claim(run, "BM_a", minutes)
-        site.add_run(state=RunState.RUNNING)
-        other, silent = site.add_run(change=OTHER), site.add_run(kind=RunKind.CALIBRATION)
-        site.claim(other, "BM_a", 5)
         found = site.reading.recent_claims(NOON, 9)
         assert [(each.run_id, each.change, each.is_merged) for each in found] == [
             (merged, CHANGE, True),
@@ -101,7 +102,25 @@ class ClaimReadingContract:
         assert [claim.answer for claim in found[0].claims] == [Answer.CONFIRMED]
         assert [claim.obstacle for claim in found[1].claims] == [Obstacle.NO_BENCHMARK]
         assert found[0].decided_at == NOON + timedelta(minutes=9)
-        assert silent not in [each.run_id for each in found]
+
+    def test_a_change_is_listed_once_as_merged_or_by_its_newest_patch_set(self, site: ReadingSite) -> None:
+        for number in (CHANGE, OTHER):
+            site.add_change(number, patch_sets=3)
+        for minutes, (number, patch_set, kind) in enumerate(
+            (
+                (CHANGE, 1, RunKind.CHECK),
+                (CHANGE, 2, RunKind.POST_SUBMIT),
+                (CHANGE, 3, RunKind.CHECK),
+                (OTHER, 2, RunKind.CHECK),
+                (OTHER, 1, RunKind.CHECK),
+            )
+        ):
+            site.claim(site.add_run(patch_set, kind=kind, change=number), "BM_a", minutes)
+        found = site.reading.recent_claims(NOON, 9)
+        assert [(each.change, each.patch_set, each.is_merged) for each in found] == [
+            (OTHER, 2, False),
+            (CHANGE, 2, True),
+        ]
 
     def test_the_list_begins_at_a_moment_and_has_a_limit(self, site: ReadingSite) -> None:
         for number in (CHANGE, OTHER):

@@ -13,7 +13,7 @@ from service.domain.building.logs.stored_log import LogPart, StoredLog
 from service.domain.project.job_kinds import JobKind
 from service.domain.review.change_search import EVERY_CHANGE
 from service.domain.runs.health import PoolQueue
-from service.domain.runs.states import BuildState
+from service.domain.runs.states import BuildState, RunState
 from service.domain.runs.vote import Result
 from service.domain.values.errors import Ambiguous, Transient
 from service.domain.values.identity import ChangeAddress, RunKind
@@ -270,12 +270,16 @@ class FakeReading(FakeSeries, Reading):
 
     @override
     def recent_claims(self, since: datetime, limit: int) -> Sequence[ClaimedRun]:
-        found: dict[str, ClaimedRun] = {}
+        found: dict[tuple[str, str, int | str], ClaimedRun] = {}
         statuses = {(row.instance, row.number): row.status for row in self.change_rows}
-        for run in (self.addressed(each.run) for each in self.runs):
-            if self.claimed.get(run.id) and run.finished_at and run.finished_at >= since:
+        kinds = (RunKind.CHECK, RunKind.POST_SUBMIT)  # of one change, the merged one is listed
+        runs = [self.addressed(each.run) for each in self.runs if each.run.kind in kinds]
+        for run in sorted(runs, key=lambda run: (kinds.index(run.kind), run.patch_set or 0, run.id)):
+            is_decided = run.state is RunState.FINISHED and self.claimed.get(run.id)
+            if is_decided and run.finished_at and run.finished_at >= since:
                 status = statuses.get((run.instance, run.change or 0))
-                found[run.revision] = _claimed_run(run, run.finished_at, self.claimed[run.id], status)
+                key = run.instance, run.project, run.change or run.revision
+                found[key] = _claimed_run(run, run.finished_at, self.claimed[run.id], status)
         return sorted(found.values(), key=lambda each: each.decided_at, reverse=True)[:limit]
 
     @override

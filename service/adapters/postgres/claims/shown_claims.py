@@ -50,7 +50,7 @@ WHERE r.id = ANY(cast(:runs AS bigint[])) AND {visible_run("r")}
 # Each kind has an index by revision. A check may be of a change under review, which has people of its own.
 _RECENT: Final = text(f"""
 SELECT * FROM (
-    SELECT DISTINCT ON (r.instance, r.project, r.revision)
+    SELECT DISTINCT ON (r.instance, r.project, coalesce(c.number::text, r.revision))
            r.id AS run_id, r.instance, r.project, r.branch, r.revision, r.finished_at AS decided_at,
            coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
            coalesce(nullif(r.author, ''), p.author, '') AS author,
@@ -66,7 +66,8 @@ SELECT * FROM (
     WHERE (r.instance, r.project) = (k.instance, k.project)
       AND r.state = '{RunState.FINISHED}' AND r.finished_at >= :since
       AND CASE r.kind WHEN '{RunKind.CHECK}' THEN {visible_run("r")} ELSE {merged_in_sight("r")} END
-    ORDER BY r.instance, r.project, r.revision, r.id DESC
+    ORDER BY r.instance, r.project, coalesce(c.number::text, r.revision),
+             is_merged DESC, patch_set DESC, run_id DESC
 ) AS newest
 ORDER BY decided_at DESC, run_id DESC LIMIT :limit
 """)  # noqa: S608 - put together from constants
