@@ -19,13 +19,12 @@ from service.domain.wording.claims import claims_sentence, differ
 from service.domain.wording.reasons import SAME_PROGRAM
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from fastapi import APIRouter
 
     from dashboards.rendering import Pages
-    from service.ports.claims import AnsweredClaim
+    from service.domain.claims.answers import AnsweredClaim
     from service.ports.reading import Reading
 
 _DAYS: Final = 90
@@ -65,16 +64,6 @@ def add_claims(router: APIRouter, reading_of: Callable[[Request], Reading], page
         return pages.render(request, "claims.html", runs=runs[:_MOST], days=_DAYS, has_more=has_more)
 
 
-def sentence_about(claims: Sequence[AnsweredClaim]) -> str:
-    """Count the answers of a commit message in a sentence."""
-    return claims_sentence([each.answered() for each in claims])
-
-
-def counted_answers(claims: Sequence[AnsweredClaim]) -> Counter[Answer]:
-    """Return how many benchmarks of a commit message have each answer."""
-    return answers_by_benchmark(each.answered() for each in claims)
-
-
 def claimed_change(claim: AnsweredClaim) -> str:
     """Write the claimed ratio as a change, or a dash without one."""
     return change(claim.claimed) if claim.claimed else NOTHING
@@ -94,7 +83,14 @@ def claimed_values(claim: AnsweredClaim) -> str:
 CLAIM_FILTERS: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
     {
         each.__name__: each
-        for each in (sentence_about, counted_answers, claimed_change, claimed_values, without_ratio, differ)
+        for each in (
+            answers_by_benchmark,
+            claims_sentence,
+            claimed_change,
+            claimed_values,
+            without_ratio,
+            differ,
+        )
     }
 )
 """Filters of the templates."""

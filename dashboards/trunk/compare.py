@@ -20,9 +20,9 @@ from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
 from service.domain.verdict.calibration.evidence import SESSION_PAIRS
 from service.domain.verdict.comparison.combined import mean_speed
+from service.domain.verdict.inference.estimate import MeasuredRatio
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.commits import BranchName, CommitPair, ComparedPatchSet
-from service.ports.verdict import MeasuredRatio
 from service.steps.trunk.compare_references import compare_references
 
 if TYPE_CHECKING:

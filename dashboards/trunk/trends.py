@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from dashboards.claims.pages import sentence_about
 from dashboards.rendering import query_of
 from dashboards.verdict.family_charts import charts_of
 from dashboards.verdict.imported_values import proposals_of, with_imported
@@ -33,6 +32,7 @@ from service.domain.project.benchmark_names import family_of
 from service.domain.values.identity import RunKind
 from service.domain.values.search import parse_words
 from service.domain.values.text import plain
+from service.domain.wording.claims import claims_sentence
 from service.ports.reading import MOST_UNTOUCHED
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _claimed(reading: ClaimReading, chosen: Sequence[SeriesWithPoints]) -> dict[
     merged = (each.run_id for each in reversed(points) if each.kind is RunKind.POST_SUBMIT)
     runs = list(islice(filter(None, merged), _MOST_ROWS))
     found = reading.claims_of_runs(runs) if runs else {}
-    return {run: sentence_about(claims) for run, claims in found.items()}
+    return {run: claims_sentence(claims) for run, claims in found.items()}
 
 
 def _review_of(pages: Pages, point: Point, series: Series) -> str:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from service.domain.values.search import Words
+    from service.domain.verdict.inference.estimate import MeasuredRatio
     from service.ports.runs.shown import Build
-    from service.ports.verdict import Comparison, MeasuredRatio
+    from service.ports.verdict import Comparison
 
 
 class RowFilter(StrEnum):

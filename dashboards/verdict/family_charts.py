@@ -11,11 +11,10 @@ from dashboards.verdict.comparison_table import sign_of, word_of
 from dashboards.verdict.trend_cards import level_text
 from dashboards.verdict.trend_lines import JUDGED
 from service.domain.values.text import change, counted
-from service.domain.verdict.inference.estimate import ratio_of
+from service.domain.verdict.inference.estimate import MeasuredRatio, ratio_of
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import Step, join_unchanged, level_line
 from service.domain.verdict.trend.thinning import thinned
-from service.ports.verdict import MeasuredRatio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,66 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from service.domain.claims.answers import Answer, Answered, MeasuredRow, Obstacle
-from service.domain.claims.values import Claim, NearName
+from service.domain.claims.answers import AnsweredClaim, MeasuredRow
+from service.domain.claims.values import Claim
 from service.domain.review.change import ChangeStatus
-from service.domain.verdict.inference.verdict import Verdict
 from service.ports.runs.shown import ADDRESS
-from service.ports.verdict import MeasuredRatio
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredClaim(MeasuredRatio):
-    """A claim beside what was measured: ``ratio`` is new divided by old, as the claimed metric counts it."""
-
-    line: int = field(metadata={"description": "of the commit message, where the new value stands"})
-    benchmark: str
-    metric: str
-    before: float
-    after: float
-    unit: str = field(metadata={"description": "of a time; empty: as printed, without one"})
-    claimed: float | None = field(metadata={"description": "the claimed new value divided by the old one"})
-    answer: Answer
-    obstacle: str = field(metadata={"description": "why it is not measurable here; else empty"})
-    job: str = field(metadata={"description": "the job that measured it; may be empty"})
-    measured_metric: str = field(metadata={"description": "the metric that answers it; may be empty"})
-    measured_benchmark: str = field(metadata={"description": "its name there, if it was renamed; else empty"})
-    near: tuple[NearName, ...] = field(
-        metadata={"description": "what it may mean, at most two, if no benchmark of its name was measured"}
-    )
-
-    @staticmethod
-    def of(found: Answered) -> AnsweredClaim:
-        """Convert an answer."""
-        claim, row = found.claim, found.row
-        return AnsweredClaim(
-            ratio=found.ratio,
-            low=found.low,
-            high=found.high,
-            line=claim.line,
-            benchmark=claim.benchmark,
-            metric=claim.metric,
-            before=claim.before,
-            after=claim.after,
-            unit=claim.unit,
-            claimed=claim.ratio,
-            answer=found.answer,
-            obstacle=found.obstacle or "",
-            job=row.job if row else "",
-            measured_metric=row.metric if row else "",
-            measured_benchmark=found.new_name,
-            near=found.near,
-        )
-
-    def answered(self) -> Answered:
-        """Return the answer for wording: its row has only its names, and no verdict."""
-        name, row = self.benchmark, None
-        if self.measured_metric:
-            its = self.measured_benchmark or name
-            row = MeasuredRow(self.job, "", its, self.measured_metric, Verdict.UNDECIDED)
-        claim = Claim(self.line, name, self.metric, self.before, self.after, self.claimed, self.unit)
-        obstacle = Obstacle(self.obstacle) if self.obstacle else None
-        return Answered(claim, self.answer, obstacle, row, self.ratio, self.low, self.high, self.near)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,11 @@ from service.domain.runs.states import UNFINISHED, RunState
 from service.domain.trunk.reference import Reference
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
+from service.domain.verdict.inference.estimate import MeasuredRatio
 from service.domain.verdict.inference.verdict import Verdict
 from service.ports.reading import Viewer
 from service.ports.runs.shown import ADDRESS, PAGES_ONLY
-from service.ports.verdict import Comparison, MeasuredRatio
+from service.ports.verdict import Comparison
 
 _REVERSED = {"description": "whether ``base`` is the commit that was asked for as the patch"}
 

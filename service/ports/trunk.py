@@ -26,13 +26,13 @@ from service.domain.values.search import Words
 from service.domain.values.text import change
 from service.domain.verdict.calibration.schedule import BranchKey
 from service.domain.verdict.explanation.explanation import Explanation
+from service.domain.verdict.inference.estimate import MeasuredRatio
 from service.domain.wording.digest import Told
 from service.domain.wording.explanations import known_why
 from service.domain.wording.regressions import MergedSlowdown
 from service.ports.access import Author
 from service.ports.reading import Viewer
 from service.ports.runs.shown import ADDRESS
-from service.ports.verdict import MeasuredRatio
 
 LEDGER_DAYS: Final = 30
 MOST_WORST: Final = 20  # open regressions that a week lists

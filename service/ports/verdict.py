@@ -16,8 +16,8 @@ from service.domain.measuring.listing import Listing
 from service.domain.measuring.metric import Better
 from service.domain.runs.slowdown import Slowdown
 from service.domain.values.identity import RunKind, SeriesKey, Side
-from service.domain.values.text import change, interval
 from service.domain.verdict.calibration.evidence import History, Session, VotingStatus
+from service.domain.verdict.inference.estimate import MeasuredRatio
 from service.domain.verdict.inference.reasons import Reason
 from service.domain.verdict.inference.verdict import Comparison as JudgedRow
 from service.domain.verdict.inference.verdict import Verdict
@@ -28,25 +28,6 @@ from service.ports.runs.shown import ADDRESS, PAGES_ONLY
 
 _UNIT: Final = {"description": "s, 1/s, B, B/s, or empty for a plain number", "examples": ["1/s"]}
 _BETTER: Final = {"description": "the direction in which the metric improves"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredRatio:
-    """A ratio of patch to base with its interval, and both as people read them."""
-
-    ratio: float | None = field(metadata={"description": "patch divided by base"})
-    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
-    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
-
-    @property
-    def change_text(self) -> str:
-        """Write the ratio as a change, such as ``−12.3 %``, or nothing without one."""
-        return "" if self.ratio is None else change(self.ratio)
-
-    @property
-    def interval_text(self) -> str:
-        """Write the ratio's interval, such as ``[−13.1, −11.4]``, or nothing without one."""
-        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

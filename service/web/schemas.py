@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from service.domain.claims.answers import AnsweredClaim
 from service.domain.sources.workspace import Workspace
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import SeriesKey
 from service.domain.verdict.calibration.usefulness import NEWEST, Fault
-from service.domain.verdict.inference.estimate import ratio_of
+from service.domain.verdict.inference.estimate import MeasuredRatio, ratio_of
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.line import level_line
 from service.domain.wording.reasons import sentence
-from service.ports.claims import AnsweredClaim
 from service.ports.commits import BranchName, MergedCommit
 from service.ports.failures.reading import KnownRow
 from service.ports.machines import Machine
@@ -27,7 +27,6 @@ from service.ports.verdict import (
     Anchor,
     Comparison,
     MeasuredPatchSet,
-    MeasuredRatio,
     Point,
     Series,
     SeriesWithPoints,

@@ -21,7 +21,6 @@ from service.domain.values.identity import BuildName, ChangeAddress, ChangeKey, 
 from service.domain.verdict.calibration.evidence import History, Session, voting_status_of
 from service.domain.verdict.inference.verdict import Verdict
 from service.domain.verdict.trend.imported import ImportedValue
-from service.ports.claims import AnsweredClaim
 from service.ports.runs.shown import RunWithBuilds
 from service.ports.verdict import SeriesVotingStatus, SeriesWithPoints
 from tests.contract.reading.benchmarks import BenchmarkReadingContract
@@ -126,8 +125,8 @@ class FakeSite:
             for names in [(row.suite, row.benchmark, row.metric)]
         ]
         claim = Claim(3, benchmark, "items_per_second", 100.0, 90.0, 0.9)
-        found = explained(answers([claim], rows), lambda: [row.benchmark for row in rows])
-        self.reading.claimed[run] = [AnsweredClaim.of(each) for each in found]
+        names = [row.benchmark for row in rows]
+        self.reading.claimed[run] = explained(answers([claim], rows), lambda: names)
         decided = NOON + timedelta(minutes=minutes)
         self.reading.runs[run - 1] = replace(its, run=replace(its.run, finished_at=decided))
 

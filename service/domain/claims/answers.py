@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.claims.values import LEVELS
+from service.domain.claims.values import LEVELS, NearName
 from service.domain.measuring.launch_order import threads_of
 from service.domain.measuring.metric import RATES, own_clock
 from service.domain.measuring.renaming import new_name
 from service.domain.project.policy import Policy
-from service.domain.verdict.inference.estimate import reach_of_error
+from service.domain.verdict.inference.estimate import MeasuredRatio, reach_of_error
 from service.domain.verdict.inference.reasons import NOT_BY_PAIRS, ReasonKind
 from service.domain.verdict.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from service.domain.claims.values import Claim, NearName
+    from service.domain.claims.values import Claim
     from service.domain.project.benchmark import Suite
     from service.domain.project.job import Job
     from service.domain.verdict.inference.reasons import Reason
@@ -119,32 +119,33 @@ class MeasuredRow:
         return replace(self, per=str(rate), is_same_program=is_same, is_doubtful=is_doubtful)
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A claim and its answer; ``ratio`` is new ÷ old as the claim counts it, between ``low`` and ``high``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredClaim(MeasuredRatio):
+    """A claim beside what was measured: ``ratio`` is new divided by old, as the claimed metric counts it.
 
-    ``row`` is what answers it. Only a claim that is not measurable here has an obstacle, and ``near`` only if
-    no benchmark of its name was measured.
+    A field's ``metadata`` describes the field in the API's document.
     """
 
-    claim: Claim
+    line: int = field(metadata={"description": "of the commit message, where the new value stands"})
+    benchmark: str
+    metric: str
+    before: float
+    after: float
+    unit: str = field(metadata={"description": "of a time; empty: as printed, without one"})
+    claimed: float | None = field(metadata={"description": "the claimed new value divided by the old one"})
     answer: Answer
-    obstacle: Obstacle | None = None
-    row: MeasuredRow | None = None
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    near: tuple[NearName, ...] = ()
-
-    @property
-    def new_name(self) -> str:
-        """The name that the benchmark has here; empty if it is the claimed one."""
-        return "" if self.row is None or self.row.benchmark in _names(self.claim) else self.row.benchmark
+    obstacle: str = field(metadata={"description": "why it is not measurable here; else empty"})
+    job: str = field(metadata={"description": "the job that measured it; may be empty"})
+    measured_metric: str = field(metadata={"description": "the metric that answers it; may be empty"})
+    measured_benchmark: str = field(metadata={"description": "its name there, if it was renamed; else empty"})
+    near: tuple[NearName, ...] = field(
+        metadata={"description": "what it may mean, at most two, if no benchmark of its name was measured"}
+    )
 
 
-def names_of(claims: Iterable[Claim]) -> tuple[str, ...]:
+def names_of(claims: Iterable[Claim | AnsweredClaim]) -> tuple[str, ...]:
     """Return the names of the benchmarks that may answer claims."""
-    return tuple(dict.fromkeys(name for claim in claims for name in _names(claim)))
+    return tuple(dict.fromkeys(name for claim in claims for name in _names(claim.benchmark)))
 
 
 def plain_name(name: str) -> str:
@@ -165,7 +166,7 @@ def _suites(job: Job | None) -> Sequence[Suite]:
     return job.benchmark.suites if job and job.configuration.compares else ()
 
 
-def answers(claims: Sequence[Claim], rows: Sequence[MeasuredRow]) -> tuple[Answered, ...]:
+def answers(claims: Sequence[Claim], rows: Sequence[MeasuredRow]) -> tuple[AnsweredClaim, ...]:
     """Answer each claim, in order.
 
     Args:
@@ -200,9 +201,9 @@ def _variants(claims: Iterable[Claim]) -> frozenset[str]:
     return frozenset(name for (name, _), of in lines.items() if len(of) > 1)
 
 
-def _names(claim: Claim) -> tuple[str, ...]:
+def _names(claimed: str) -> tuple[str, ...]:
     """Return the claimed name, and the name without the suffix of an aggregate."""
-    return claim.benchmark, plain_name(claim.benchmark)
+    return claimed, plain_name(claimed)
 
 
 def _found(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> Obstacle | MeasuredRow:
@@ -212,7 +213,7 @@ def _found(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> 
     """
     if claim.is_other_variant:
         return Obstacle.OTHER_VARIANT
-    names = _names(claim)
+    names = _names(claim.benchmark)
     own = next((alike for name in names if (alike := [row for row in rows if row.benchmark == name])), None)
     own = own or [
         row
@@ -274,9 +275,9 @@ def _logs(row: MeasuredRow) -> tuple[float, ...]:
     return known if len(known) == len(ratios) else ()
 
 
-def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_variant: bool) -> Answered:
+def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_variant: bool) -> AnsweredClaim:
     if isinstance(row, Obstacle):
-        return Answered(claim, Answer.NOT_MEASURABLE, row)
+        return _told(claim, Answer.NOT_MEASURABLE, row)
     obstacle = Obstacle.SEVERAL_VARIANTS if is_variant else _obstacle_of(row)
     if obstacle is None and row.is_doubtful:
         obstacle = Obstacle.DOUBTFUL
@@ -284,10 +285,10 @@ def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_vari
     if claimed is None:
         obstacle = Obstacle.NO_RATIO
     if obstacle is not None or claimed is None:
-        return Answered(claim, Answer.NOT_MEASURABLE, obstacle, row)
+        return _told(claim, Answer.NOT_MEASURABLE, obstacle, row)
     rounding, margin = claim.rounding, math.log1p(row.same_within)
     if rounding > max(abs(claimed) / 2, margin) or rounding >= abs(claimed) > _UNCHANGED:
-        return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.FEW_DIGITS, row)
+        return _told(claim, Answer.NOT_MEASURABLE, Obstacle.FEW_DIGITS, row)
     sign = -1 if claim.metric in RATES and row.metric not in RATES else 1
     centre, *ends = (sign * each for each in _logs(row))
     low, high = sorted(ends)
@@ -295,9 +296,37 @@ def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_vari
     wide = min(low, centre - reach), max(high, centre + reach)
     answer = _answer(claimed, rounding, (low, high), wide, margin)
     if answer.is_adverse and max(map(abs, (claimed, low, high))) <= margin:
-        return Answered(claim, Answer.NOT_MEASURABLE, Obstacle.SMALL, row)
+        return _told(claim, Answer.NOT_MEASURABLE, Obstacle.SMALL, row)
     shown = () if row.is_same_program else map(math.exp, (centre, low, high))
-    return Answered(claim, answer, None, row, *shown)
+    return _told(claim, answer, None, row, *shown)
+
+
+def _told(
+    claim: Claim,
+    answer: Answer,
+    obstacle: Obstacle | None,
+    row: MeasuredRow | None = None,
+    *shown: float,
+) -> AnsweredClaim:
+    ratio, low, high = shown or (None, None, None)
+    return AnsweredClaim(
+        ratio=ratio,
+        low=low,
+        high=high,
+        line=claim.line,
+        benchmark=claim.benchmark,
+        metric=claim.metric,
+        before=claim.before,
+        after=claim.after,
+        unit=claim.unit,
+        claimed=claim.ratio,
+        answer=answer,
+        obstacle=obstacle or "",
+        job=row.job if row else "",
+        measured_metric=row.metric if row else "",
+        measured_benchmark=row.benchmark if row and row.benchmark not in _names(claim.benchmark) else "",
+        near=(),
+    )
 
 
 def _log(ratio: float | None) -> float | None:

@@ -10,32 +10,33 @@ from service.domain.claims.answers import Answer, plain_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from service.domain.claims.answers import Answered
+    from service.domain.claims.answers import AnsweredClaim
 
 
-def answers_that_count(claims: Iterable[Answered]) -> tuple[Answered, ...]:
+def answers_that_count(claims: Iterable[AnsweredClaim]) -> tuple[AnsweredClaim, ...]:
     """Return the answer that counts for each benchmark.
 
     A claim of the metric that was compared counts; of several, the first adverse one.
     """
-    facts: dict[str, Answered] = {}
+    facts: dict[str, AnsweredClaim] = {}
     claims = tuple(claims)
-    measured = {
-        each.claim.benchmark: each.row.benchmark for each in claims if each.row
-    }  # of renamed ones, too
+    renamed = {each.benchmark: each.measured_benchmark for each in claims if each.measured_benchmark}
     for each in claims:
-        name = plain_name(measured.get(each.claim.benchmark, each.claim.benchmark))
+        name = plain_name(renamed.get(each.benchmark, each.benchmark))
         if _rank(each) < _rank(facts.setdefault(name, each)):
             facts[name] = each
     return tuple(facts.values())
 
 
-def answers_by_benchmark(claims: Iterable[Answered]) -> Counter[Answer]:
+def answers_by_benchmark(claims: Iterable[AnsweredClaim]) -> Counter[Answer]:
     """Return how many benchmarks have each answer, in the order of :class:`Answer`."""
     counts = Counter(each.answer for each in answers_that_count(claims))
     return Counter({answer: counts[answer] for answer in Answer if counts[answer]})
 
 
-def _rank(each: Answered) -> tuple[bool, bool, bool]:
-    is_other = each.row is None or each.row.metric != each.claim.metric
-    return each.answer is Answer.NOT_MEASURABLE, is_other, not each.answer.is_adverse
+def _rank(each: AnsweredClaim) -> tuple[bool, bool, bool]:
+    return (
+        each.answer is Answer.NOT_MEASURABLE,
+        each.measured_metric != each.metric,
+        not each.answer.is_adverse,
+    )

@@ -14,7 +14,7 @@ from service.domain.claims.values import NearName
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from service.domain.claims.answers import Answered
+    from service.domain.claims.answers import AnsweredClaim
 
 MOST_COMPARED: Final = 5_000  # names of a run
 _LONGEST: Final = 300  # characters; a longer name is near to none
@@ -27,14 +27,16 @@ _OPTIONS: Final = (
 _ARGUMENT: Final = re.compile(r"(?:[^:]*:)?-?[0-9][0-9.,]*[kKMGT]?i?")
 
 
-def explained(found: Sequence[Answered], compared: Callable[[], Sequence[str]]) -> tuple[Answered, ...]:
+def explained(
+    found: Sequence[AnsweredClaim], compared: Callable[[], Sequence[str]]
+) -> tuple[AnsweredClaim, ...]:
     """Add near names to claims whose benchmark was not measured; a claimed name is near to no other claim.
 
     ``compared`` returns the names that the run compared; it is only called if there is such a claim.
     """
-    missing = {each for each in found if each.obstacle is Obstacle.NO_BENCHMARK}
-    plain = {each: plain_name(each.claim.benchmark) for each in missing}
-    claimed = {*names_of(each.claim for each in found)}
+    missing = {each for each in found if each.obstacle == Obstacle.NO_BENCHMARK}
+    plain = {each: plain_name(each.benchmark) for each in missing}
+    claimed = {*names_of(found)}
     names = [name for name in (compared() if missing else ()) if name not in claimed]
     near = near_names(plain.values(), names)
     return tuple(replace(each, near=near[plain[each]]) if each in missing else each for each in found)

@@ -14,7 +14,7 @@ from service.domain.wording.reasons import SAME_PROGRAM
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.claims.answers import Answered
+    from service.domain.claims.answers import AnsweredClaim
     from service.domain.claims.values import NearName
 
 _BEGINNING: Final = "Claims of the commit message"
@@ -22,7 +22,7 @@ _MOST_LINES: Final = 2  # about single claims; the page has all
 _NAME: Final = 100  # characters
 
 
-def claims_sentence(claims: Sequence[Answered], *, may_follow: bool = False) -> str:
+def claims_sentence(claims: Sequence[AnsweredClaim], *, may_follow: bool = False) -> str:
     """Count answers per benchmark, without a period; return nothing without claims.
 
     ``may_follow``: a machine was asked to measure claimed benchmarks that filters leave out, later.
@@ -30,7 +30,7 @@ def claims_sentence(claims: Sequence[Answered], *, may_follow: bool = False) -> 
     found = answers_that_count(claims)
     if not (total := len(found)):
         return ""
-    later = sum(may_follow and each.obstacle is Obstacle.NO_BENCHMARK for each in found)
+    later = sum(may_follow and each.obstacle == Obstacle.NO_BENCHMARK for each in found)
     counts = answers_by_benchmark(found)
     counts[Answer.NOT_MEASURABLE] -= later
     following = "; what a filter leaves out may follow on the page" if later else ""
@@ -42,7 +42,7 @@ def claims_sentence(claims: Sequence[Answered], *, may_follow: bool = False) -> 
     return f"{_BEGINNING}: {confirmed} of {counted(total, 'benchmark')} confirmed{''.join(others)}{following}"
 
 
-def claims_told(claims: Sequence[Answered], *, may_follow: bool = False) -> tuple[str, ...]:
+def claims_told(claims: Sequence[AnsweredClaim], *, may_follow: bool = False) -> tuple[str, ...]:
     """Write the lines of a message about claims, at most three: the counts, the worst ones, and other names.
 
     ``may_follow`` is as in :func:`claims_sentence`. The lines are safe to post: authors choose the names.
@@ -55,13 +55,13 @@ def claims_told(claims: Sequence[Answered], *, may_follow: bool = False) -> tupl
     return tuple(filter(None, [counts, *lines[:_MOST_LINES]]))
 
 
-def names_told(claims: Sequence[Answered]) -> tuple[str, ...]:
+def names_told(claims: Sequence[AnsweredClaim]) -> tuple[str, ...]:
     """Write at most two lines about benchmarks that have, or may have, another name here; safe to post."""
     lines = []
     for each in answers_that_count(claims):
-        name = _as_code(each.claim.benchmark)
-        if each.new_name:
-            lines.append(f"{name} was measured as {_as_code(each.new_name)}")
+        name = _as_code(each.benchmark)
+        if each.measured_benchmark:
+            lines.append(f"{name} was measured as {_as_code(each.measured_benchmark)}")
         elif each.near:
             near = " and ".join(_as_code(of.benchmark) for of in each.near)
             lines.append(f"{name}: {each.obstacle}; {near} {differ(each.near)}")
@@ -75,23 +75,23 @@ def differ(near: Sequence[NearName]) -> str:
     return f"differ{'s' if len(near) == 1 else ''} in {what}"
 
 
-def _distance(found: Answered) -> float:
+def _distance(found: AnsweredClaim) -> float:
     """Return how far a claim is from what was measured, on the log scale."""
-    claimed, measured = found.claim.ratio or 1.0, found.ratio or 1.0
+    claimed, measured = found.claimed or 1.0, found.ratio or 1.0
     return abs(math.log(claimed / measured))
 
 
-def _line(found: Answered) -> str:
+def _line(found: AnsweredClaim) -> str:
     """Write a claim beside what was measured; an adverse answer has a claimed ratio."""
-    claim, metric = found.claim, metric_named(found.claim.metric)
-    claimed = "" if claim.ratio is None else change(claim.ratio)
+    metric = metric_named(found.metric)
+    claimed = "" if found.claimed is None else change(found.claimed)
     if found.ratio is None or found.low is None or found.high is None:
         measured = SAME_PROGRAM
     else:
         measured = f"measured {change(found.ratio)} {interval(found.low, found.high, found.ratio)}"
     of = metric.label if metric.is_speed else _as_code(metric.name)
-    other = f", measured as {_as_code(found.new_name)}" if found.new_name else ""
-    return f"{_as_code(claim.benchmark)}{other}: claimed {claimed} {of}, {measured}: {found.answer}"
+    other = f", measured as {_as_code(found.measured_benchmark)}" if found.measured_benchmark else ""
+    return f"{_as_code(found.benchmark)}{other}: claimed {claimed} {of}, {measured}: {found.answer}"
 
 
 def _as_code(name: str) -> str:

@@ -20,8 +20,8 @@ from service.web.review.schemas import MAX_SUMMARY, Category, CheckResult, Check
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from service.domain.claims.answers import AnsweredClaim
     from service.domain.review.links import Links
-    from service.ports.claims import AnsweredClaim
     from service.ports.runs.shown import Build, BuildOfRun, Run, RunWithBuilds
     from service.ports.verdict import Comparison
 
@@ -103,10 +103,10 @@ def _findings(
     is_measured = JobKind(build.kind).may_compare and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     claims = read_claims(run.run.id) if rows else ()
-    names, answered = {row.benchmark for row in rows}, [each.answered() for each in claims]
+    names = {row.benchmark for row in rows}
     is_meant = any(near.benchmark in names for each in claims for near in each.near)
     so_far = " so far" if run.run.state in UNFINISHED else ""
-    told = [f"{claims_sentence(answered)}{so_far}.", *names_told(answered)]
+    told = [f"{claims_sentence(claims)}{so_far}.", *names_told(claims)]
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),
         claims="\n\n".join(told) if is_meant or any(each.job == build.job for each in claims) else "",

@@ -12,13 +12,12 @@ import pytest
 from markupsafe import escape
 
 from dashboards.claims.pages import LEGENDS
-from service.domain.claims.answers import Answer
+from service.domain.claims.answers import Answer, AnsweredClaim
 from service.domain.claims.find import find_claims
 from service.domain.claims.values import NearName
 from service.domain.review.change import ChangeStatus
 from service.domain.runs.states import RunState
 from service.domain.values.identity import ChangeKey, RunKind
-from service.ports.claims import AnsweredClaim
 from service.ports.verdict import SeriesWithPoints
 from tests.support.reading.add_patch_set import add_patch_set
 from tests.support.reading.claimed import CLAIMS, CONFIRMED, NEAR, NO_BENCHMARK, RENAMED, SENTENCE, SMALLER

@@ -1,13 +1,12 @@
-"""Answered claims as the reading port returns them."""
+"""Answered claims."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
 
-from service.domain.claims.answers import Answer, Obstacle
+from service.domain.claims.answers import Answer, AnsweredClaim, Obstacle
 from service.domain.claims.values import NearName
-from service.ports.claims import AnsweredClaim
 
 NAME: Final = "PureFollyExecutorBench/OneShotScheduleRun/real_time/threads"
 CONFIRMED: Final = AnsweredClaim(

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.claims.answers import AnsweredClaim
     from service.domain.review.change import ChangeStatus
     from service.domain.review.change_search import ChangeSearch
     from service.domain.runs.activity import Activity
     from service.domain.runs.health import Condition
     from service.domain.runs.retention import StoredSize
-    from service.ports.claims import AnsweredClaim
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Cursor

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from service.domain.building.logs.stored_log import StoredLog
+    from service.domain.claims.answers import AnsweredClaim
     from service.domain.runs.health import Condition, FailingStep
     from service.domain.runs.retention import StoredSize
-    from service.ports.claims import AnsweredClaim
     from service.ports.machines import Machine
     from service.ports.reading import Viewer
     from service.ports.review.shown import Change, PatchSetDetail

@@ -25,7 +25,7 @@ from service.domain.claims.near import explained
 from service.domain.runs.states import RunState
 from service.domain.values.errors import NotFound
 from service.domain.values.identity import RunKind
-from service.ports.claims import AnsweredClaim, ClaimedRun, ClaimReading
+from service.ports.claims import ClaimedRun, ClaimReading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from service.domain.claims.answers import AnsweredClaim
     from service.domain.claims.values import Claim
 
 _OF_RUN: Final = text(f"""
@@ -115,5 +116,4 @@ def _answered(
     """Answer the claims of runs, by run; ``compared`` returns the names for near ones."""
     names = {run: names_of(of_run) for run, of_run in claims.items() if of_run}
     rows = rows_of_runs(connection, names) if names else {}
-    found = {run: explained(answers(of_run, rows.get(run, ())), compared) for run, of_run in claims.items()}
-    return {run: tuple(map(AnsweredClaim.of, answered)) for run, answered in found.items()}
+    return {run: explained(answers(of_run, rows.get(run, ())), compared) for run, of_run in claims.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from service.domain.values.text import change, interval
 from service.domain.verdict.inference.signed_ranks import capped_rank_tail, rank_interval
 
 if TYPE_CHECKING:
@@ -20,6 +21,25 @@ MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
 _ONE_SIDED: Final = 0.025
 _ROUNDING: Final = 1e-12  # of logarithms: a value on the margin must not count as beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRatio:
+    """A ratio of patch to base with its interval, and both as people read them."""
+
+    ratio: float | None = field(metadata={"description": "patch divided by base"})
+    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
+    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
+
+    @property
+    def change_text(self) -> str:
+        """Write the ratio as a change, such as ``−12.3 %``, or nothing without one."""
+        return "" if self.ratio is None else change(self.ratio)
+
+    @property
+    def interval_text(self) -> str:
+        """Write the ratio's interval, such as ``[−13.1, −11.4]``, or nothing without one."""
+        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
 
 
 @dataclass(frozen=True, slots=True)

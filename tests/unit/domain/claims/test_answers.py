@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from service.domain.claims.answers import (
     WRONG,
     Answer,
-    Answered,
+    AnsweredClaim,
     MeasuredRow,
     Obstacle,
     answers,
@@ -41,7 +41,7 @@ def row(low: float, high: float, metric: str = "real_time", name: str = NAME) ->
 IDENTICAL = replace(row(1, 1), verdict=Verdict.SAME, ratio=None, low=None, high=None, is_same_program=True)
 
 
-def one(claim: Claim, *rows: MeasuredRow) -> Answered:
+def one(claim: Claim, *rows: MeasuredRow) -> AnsweredClaim:
     (found,) = answers([claim], rows)
     return found
 
@@ -70,7 +70,7 @@ def one(claim: Claim, *rows: MeasuredRow) -> Answered:
 )
 def test_the_interval_answers(claimed: float, low: float, high: float, answer: Answer) -> None:
     found = one(claim(claimed), row(low, high))
-    assert (found.answer, found.obstacle) == (answer, None)
+    assert (found.answer, found.obstacle) == (answer, "")
     assert [found.low, found.high] == pytest.approx([low, high])
 
 
@@ -119,7 +119,7 @@ def test_cpu_time_answers_the_real_time_of_a_message_without_cpu_times() -> None
     claims = [claim(0.97), claim(0.985, "cpu_time")]
     measured = row(0.984, 0.986, "cpu_time")
     assert one(claims[1], measured).answer is one(claim(0.985), measured).answer is Answer.CONFIRMED
-    assert [each.obstacle for each in answers(claims, [measured])] == [Obstacle.NO_METRIC, None]
+    assert [each.obstacle for each in answers(claims, [measured])] == [Obstacle.NO_METRIC, ""]
 
 
 def test_a_rate_follows_the_benchmarks_own_clock() -> None:
@@ -176,7 +176,7 @@ def test_a_rate_whose_work_changed_is_answered_by_the_time_of_that_work() -> Non
 @pytest.mark.parametrize(
     ("first", "obstacle"),
     [
-        (row(0.99, 1.01), None),
+        (row(0.99, 1.01), ""),
         (replace(row(0.99, 1.01), is_doubtful=True), Obstacle.DOUBTFUL),
         (replace(row(1, 1), verdict=Verdict.BROKEN), Obstacle.FAILS),
         (replace(row(1, 1), per="items_per_second"), Obstacle.OTHER_WORK),
@@ -184,24 +184,25 @@ def test_a_rate_whose_work_changed_is_answered_by_the_time_of_that_work() -> Non
         (row(1, 1, "PeakBytes"), Obstacle.NO_METRIC),
     ],
 )
-def test_the_first_job_that_can_answers(first: MeasuredRow, obstacle: Obstacle | None) -> None:
+def test_the_first_job_that_can_answers(first: MeasuredRow, obstacle: str) -> None:
     """A job is not passed over for what it measured."""
     later = replace(row(0.79, 0.81), job="other")
-    passed = obstacle not in {None, Obstacle.DOUBTFUL}
-    assert one(claim(0.8), first, later).row == (later if passed else first)
-    assert one(claim(0.8), first, replace(first, job="other")).obstacle is obstacle
+    passed = obstacle not in {"", Obstacle.DOUBTFUL}
+    assert one(claim(0.8), first, later).job == (later if passed else first).job
+    assert one(claim(0.8), first, replace(first, job="other")).obstacle == obstacle
 
 
 def test_a_renamed_benchmark_answers_claims_of_its_old_name() -> None:
     renamed = {"HTB": "HashTableBench", "HTB/Find": "HashTableBench/Get"}
     measured = replace(row(0.79, 0.81, name="HashTableBench/Get/threads:1"), renamed=renamed)
     found = one(claim(0.8), measured)
-    assert (found.answer, found.new_name) == (Answer.CONFIRMED, measured.benchmark)
-    assert one(claim(0.8, name=f"{NAME}_median"), measured).new_name == measured.benchmark
+    assert (found.answer, found.measured_benchmark) == (Answer.CONFIRMED, measured.benchmark)
+    assert one(claim(0.8, name=f"{NAME}_median"), measured).measured_benchmark == measured.benchmark
     assert one(claim(0.8, name="HTB/Find/threads:2"), measured).obstacle is Obstacle.NO_BENCHMARK
     # Another suite may have the new name without the entry, and a job may still have the old one.
-    assert one(claim(0.8), replace(measured, renamed={}), measured).row is measured
-    assert one(claim(0.8), measured, replace(row(1, 1), job="other")).new_name == ""
+    same = replace(measured, renamed={}, ratio=1.0, low=1.0, high=1.0)
+    assert one(claim(0.8), same, measured).answer is Answer.CONFIRMED
+    assert one(claim(0.8), measured, replace(row(1, 1), job="other")).measured_benchmark == ""
     assert one(claim(0.8), measured, replace(measured, suite="t")).obstacle is Obstacle.SEVERAL_SUITES
 
 
@@ -223,7 +224,7 @@ def test_each_of_several_variants_is_an_obstacle() -> None:
     variants = [claim(0.8), replace(claim(0.5), line=9), claim(0.8, name="Other")]
     found = answers(variants, [row(0.79, 0.81), row(0.79, 0.81, name="Other")])
     several = Obstacle.SEVERAL_VARIANTS
-    assert [each.obstacle for each in found] == [several, several, None]
+    assert [each.obstacle for each in found] == [several, several, ""]
 
 
 def test_the_policy_of_the_row_says_how_small_no_change_is() -> None:

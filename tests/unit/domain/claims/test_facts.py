@@ -1,4 +1,4 @@
-"""The answer that counts for a benchmark, also after the way through the reading port."""
+"""The answer that counts for a benchmark."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.claims.answers import Answer
+from service.domain.claims.answers import Answer, AnsweredClaim
 from service.domain.claims.facts import answers_by_benchmark
 from service.domain.wording.claims import claims_sentence
-from service.ports.claims import AnsweredClaim
 from tests.support.reading.claimed import (
     CLAIMS,
     CONFIRMED,
-    NEAR,
     NO_BENCHMARK,
     RENAMED,
-    SAME_PROGRAM,
     SENTENCE,
-    SMALLER,
 )
 
 
 def counts(*claims: AnsweredClaim) -> dict[Answer, int]:
-    return dict(answers_by_benchmark(each.answered() for each in claims))
+    return dict(answers_by_benchmark(claims))
 
 
 def test_each_benchmark_counts_once_by_the_metric_that_was_compared() -> None:
-    assert claims_sentence([each.answered() for each in CLAIMS]) == SENTENCE
+    assert claims_sentence(CLAIMS) == SENTENCE
     by_real_time = replace(CONFIRMED, metric="items_per_second", answer=Answer.SMALLER)
     assert counts(by_real_time, CONFIRMED) == {Answer.CONFIRMED: 1}
 
@@ -41,11 +37,6 @@ def test_a_benchmark_with_an_adverse_answer_is_not_confirmed() -> None:
 def test_mean_and_median_are_claims_of_one_benchmark(claim: AnsweredClaim) -> None:
     repeated = [replace(claim, benchmark=f"BM_{each}") for each in ("mean", "median")]
     assert counts(*repeated) == {claim.answer: 1}
-
-
-def test_a_claim_survives_the_way_to_wording() -> None:
-    for each in (CONFIRMED, SMALLER, SAME_PROGRAM, NO_BENCHMARK, RENAMED, NEAR):
-        assert AnsweredClaim.of(each.answered()) == each
 
 
 def test_old_and_new_name_are_one_benchmark() -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.claims.answers import Answer, Answered, Obstacle
+from service.domain.claims.answers import Obstacle
 from service.domain.claims.near import MOST_COMPARED, explained, near_names
-from service.domain.claims.values import Claim, NearName
+from service.domain.claims.values import NearName
+from tests.support.reading.claimed import CONFIRMED, NO_BENCHMARK
 
 DEMO = (
     "HashTableBench/Insert/iterations:100000/threads:2",
@@ -90,13 +91,10 @@ def test_any_names_have_at_most_two_near_ones_that_differ(compared: list[str], c
 
 
 def test_only_claims_without_a_benchmark_are_explained() -> None:
-    claims = [
-        Claim(3, name, "cpu_time", 2.0, 1.0, 0.5) for name in ("BM_a/8_mean", "BM_a/16", "BM_a/9", "BM_a/8")
-    ]
-    obstacles = (Obstacle.NO_BENCHMARK, None, Obstacle.OTHER_VARIANT, Obstacle.NO_BENCHMARK)
+    names = ("BM_a/8_mean", "BM_a/16", "BM_a/9", "BM_a/8")
+    obstacles = (Obstacle.NO_BENCHMARK, "", Obstacle.OTHER_VARIANT, Obstacle.NO_BENCHMARK)
     found = [
-        Answered(claim, Answer.NOT_MEASURABLE if of else Answer.CONFIRMED, of)
-        for claim, of in zip(claims, obstacles, strict=True)
+        replace(NO_BENCHMARK, benchmark=name, obstacle=of) for name, of in zip(names, obstacles, strict=True)
     ]
     near = (NearName("BM_a/32", ("arguments",)),)
     expected = (replace(found[0], near=near), *found[1:3], replace(found[3], near=near))
@@ -104,5 +102,5 @@ def test_only_claims_without_a_benchmark_are_explained() -> None:
 
 
 def test_the_names_are_asked_only_if_a_benchmark_is_missing() -> None:
-    found = (Answered(Claim(3, "BM_a", "cpu_time", 2.0, 1.0, 0.5), Answer.CONFIRMED),)
+    found = (CONFIRMED,)
     assert explained(found, lambda: pytest.fail("asked")) == found

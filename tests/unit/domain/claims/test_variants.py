@@ -77,4 +77,4 @@ def test_the_named_variant_of_a_public_message_is_answered() -> None:
     ]
     found = answers(claims, rows)
     assert [each.answer for each in found] == [Answer.CONFIRMED] * 4 + [Answer.NOT_MEASURABLE] * 4
-    assert [each.obstacle for each in found] == [None] * 4 + [Obstacle.OTHER_VARIANT] * 4
+    assert [each.obstacle for each in found] == [""] * 4 + [Obstacle.OTHER_VARIANT] * 4

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.claims.answers import Answer, Answered, MeasuredRow, Obstacle
-from service.domain.claims.values import Claim, NearName
+from service.domain.claims.answers import Answer, AnsweredClaim
+from service.domain.claims.values import NearName
 from service.domain.values.text import unsafe_in
-from service.domain.verdict.inference.verdict import Verdict
 from service.domain.wording.claims import claims_sentence, claims_told, names_told
+from tests.support.reading.claimed import CONFIRMED as CONFIRMED_CLAIM
+from tests.support.reading.claimed import NO_BENCHMARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,12 +33,13 @@ LATER = "; what a filter leaves out may follow on the page"
 NOT_REPRODUCED, UNKNOWN = Answer.NOT_REPRODUCED, Answer.NOT_MEASURABLE
 
 
-def answered(name: str, answer: Answer, metric: str = "real_time", compared: str = "real_time") -> Answered:
-    claim = Claim(7, name, metric, 100.0, 82.0, 0.82)
+def answered(
+    name: str, answer: Answer, metric: str = "real_time", compared: str = "real_time"
+) -> AnsweredClaim:
     if answer is UNKNOWN:
-        return Answered(claim, answer, Obstacle.NO_BENCHMARK)
-    row = MeasuredRow("perf", "s", name, compared, Verdict.FASTER, 12, 0.939, 0.93, 0.948)
-    return Answered(claim, answer, None, row, row.ratio, row.low, row.high)
+        return replace(NO_BENCHMARK, benchmark=name, metric=metric)
+    found = replace(CONFIRMED_CLAIM, benchmark=name, answer=answer, metric=metric, measured_metric=compared)
+    return replace(found, claimed=0.82, ratio=0.939, low=0.93, high=0.948)
 
 
 @pytest.mark.parametrize(
@@ -101,13 +103,11 @@ def test_the_worst_two_have_lines() -> None:
     )
 
 
-def renamed(name: str, answer: Answer, new: str = "BM_new/64") -> Answered:
-    found = answered(name, answer)
-    assert found.row
-    return replace(found, row=replace(found.row, benchmark=new))
+def renamed(name: str, answer: Answer, new: str = "BM_new/64") -> AnsweredClaim:
+    return replace(answered(name, answer), measured_benchmark=new)
 
 
-def near(name: str, *others: str, differs: Sequence[str] = ("fixture", "threads")) -> Answered:
+def near(name: str, *others: str, differs: Sequence[str] = ("fixture", "threads")) -> AnsweredClaim:
     return replace(answered(name, UNKNOWN), near=tuple(NearName(each, tuple(differs)) for each in others))
 
 
