@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.verdict.inference.reasons import Reason
 
-WRONG: Final = 0.05  # most probability that a message with only true claims gets an adverse answer
+WRONG: Final = 0.05  # most probability that a message with only true claims gets an adverse answer or LARGER
 _UNCHANGED: Final = 0.01  # a smaller claimed difference claims that nothing changed
 _REPRODUCED: Final = 0.25  # of the claimed difference (log scale); surely less is not reproduced
 _SMALLER, _LARGER = 0.8, 1.25
@@ -175,8 +175,9 @@ def answers(claims: Sequence[Claim], rows: Sequence[MeasuredRow]) -> tuple[Answe
 
     Returns:
         One answer for each claim. If all claims that can be answered are exactly true, the probability that
-        any gets an adverse answer is at most :data:`WRONG`, as far as the intervals of the rows hold. Claims
-        whose benchmark has no row count as if they had one, so an adverse answer stays when rows are added.
+        any gets an adverse answer or *larger* is at most :data:`WRONG`, as far as the intervals of the rows
+        hold. Claims whose benchmark has no row count as if they had one, so an adverse answer stays when rows
+        are added.
     """
     variants = _variants(claims)
     timed = {each.benchmark for each in claims if each.metric == "cpu_time"}
