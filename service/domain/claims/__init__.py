@@ -1,4 +1,6 @@
-"""Find the benchmark figures that an author claims in a commit message.
+"""Find what an author claims of benchmarks in a commit message, and answer it by what a run measured.
 
-``find`` finds the tables, ``forms`` reads them, and ``sides`` joins the rows of two tables to claims.
+``find`` finds the tables, ``forms`` reads them, ``sides`` joins the rows of two tables to claims, and
+``variants`` tells which of them show the patch set. ``answers`` compares claims with measured rows, also with
+those that ``left_out`` keeps. ``near`` names what else may be meant, and ``facts`` counts answers.
 """
