@@ -303,11 +303,7 @@ def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_vari
 
 
 def _told(
-    claim: Claim,
-    answer: Answer,
-    obstacle: Obstacle | None,
-    row: MeasuredRow | None = None,
-    *shown: float,
+    claim: Claim, answer: Answer, obstacle: Obstacle | None, row: MeasuredRow | None = None, *shown: float
 ) -> AnsweredClaim:
     ratio, low, high = shown or (None, None, None)
     return AnsweredClaim(

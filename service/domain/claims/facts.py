@@ -35,8 +35,5 @@ def answers_by_benchmark(claims: Iterable[AnsweredClaim]) -> Counter[Answer]:
 
 
 def _rank(each: AnsweredClaim) -> tuple[bool, bool, bool]:
-    return (
-        each.answer is Answer.NOT_MEASURABLE,
-        each.measured_metric != each.metric,
-        not each.answer.is_adverse,
-    )
+    is_other = each.measured_metric != each.metric
+    return each.answer is Answer.NOT_MEASURABLE, is_other, not each.answer.is_adverse
