@@ -244,8 +244,8 @@ def _alike(claim: Claim, rows: Sequence[MeasuredRow], *, has_cpu_time: bool) -> 
     """Return the metric that answers a claim if the job does not compare the claimed one; may be empty.
 
     Items per second are the reciprocal of the benchmark's own clock while an iteration does the same work.
-    The time of one thread is CPU time if real time is not compared, too, because it hardly waits then; but a
-    message that claims both tells them apart. Neither is looked at if the suite names its metrics.
+    The time of one thread may be its CPU time if real time is not compared, which gives no adverse answer;
+    but a message that claims both tells them apart. Neither is looked at if the suite names its metrics.
     """
     if any(row.names_metrics for row in rows):
         return ""
@@ -296,6 +296,10 @@ def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_vari
     reach = _reach(row, family)
     wide = min(low, centre - reach), max(high, centre + reach)
     answer = _answer(claimed, rounding, (low, high), wide, margin)
+    # Real time also has what is waited for, unless the programs are equal.
+    is_substitute = claim.metric == "real_time" != row.metric and not row.is_same_program
+    if answer.is_adverse and is_substitute:
+        return _told(claim, Answer.NOT_MEASURABLE, Obstacle.NO_METRIC, row)
     if answer.is_adverse and max(map(abs, (claimed, low, high))) <= margin:
         return _told(claim, Answer.NOT_MEASURABLE, Obstacle.SMALL, row)
     shown = () if row.is_same_program else map(math.exp, (centre, low, high))

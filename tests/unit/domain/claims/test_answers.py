@@ -124,6 +124,27 @@ def test_cpu_time_answers_the_real_time_of_a_message_without_cpu_times() -> None
     assert [each.obstacle for each in answers(claims, [measured])] == [Obstacle.NO_METRIC, ""]
 
 
+@pytest.mark.parametrize(
+    ("claimed", "measured", "answer"),
+    [
+        (0.5, row(1.4, 1.42, "cpu_time"), Answer.NOT_MEASURABLE),
+        (0.5, row(0.99, 1.01, "cpu_time"), Answer.NOT_MEASURABLE),  # a fix of waiting does that
+        (0.5, row(0.7, 0.71, "cpu_time"), Answer.NOT_MEASURABLE),
+        (1.0, row(0.7, 0.71, "cpu_time"), Answer.NOT_MEASURABLE),
+        (0.5, row(0.49, 0.51, "cpu_time"), Answer.CONFIRMED),
+        (0.5, row(0.2, 0.21, "cpu_time"), Answer.LARGER),
+        (0.5, replace(IDENTICAL, metric="cpu_time"), Answer.NOT_REPRODUCED),
+    ],
+)
+def test_cpu_time_gives_a_claim_of_real_time_no_adverse_answer(
+    claimed: float, measured: MeasuredRow, answer: Answer
+) -> None:
+    found = one(claim(claimed), measured)
+    assert (found.answer, found.measured_metric) == (answer, "cpu_time")
+    assert found.obstacle == (Obstacle.NO_METRIC if answer is Answer.NOT_MEASURABLE else "")
+    assert one(claim(claimed, "cpu_time"), measured).answer is not Answer.NOT_MEASURABLE
+
+
 def test_a_rate_follows_the_benchmarks_own_clock() -> None:
     name = "BM/real_time"
     rows = [row(0.99, 1.01, "cpu_time", name), row(0.495, 0.505, name=name)]
