@@ -89,6 +89,8 @@ def _line(found: AnsweredClaim) -> str:
         measured = SAME_PROGRAM
     else:
         measured = f"measured {change(found.ratio)} {interval(found.low, found.high, found.ratio)}"
+        if found.measured_metric != found.metric:
+            measured += f" by {metric_named(found.measured_metric).label}"
     of = metric.label if metric.is_speed else _as_code(metric.name)
     other = f", measured as {_as_code(found.measured_benchmark)}" if found.measured_benchmark else ""
     return f"{_as_code(found.benchmark)}{other}: claimed {claimed} {of}, {measured}: {found.answer}"

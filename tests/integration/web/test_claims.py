@@ -61,7 +61,7 @@ def test_pages_of_a_run_show_each_claim_beside_what_was_measured(path: str) -> N
     for text in ("−37.5 %</strong><small>5,459 → 3,410 ns<", "−38.8 %</strong><small>[−39.9, −37.6]<"):
         assert text in section
     assert "+20.0 %</strong><small>164 → 197 k/s<" in section
-    assert "+4.1 %</strong><small>[+3.2, +5.0] CPU time<" in section
+    assert "+4.1 %</strong><small>[+3.2, +5.0] by CPU time<" in section
     assert "the program is identical on both sides" in section
     folded = section[section.index("<summary>2 values not measurable here</summary>") :]
     assert f"not measurable here</span><small>{escape(NO_BENCHMARK.obstacle)}<" in folded

@@ -120,6 +120,12 @@ def test_an_adverse_answer_names_what_was_measured() -> None:
     )
 
 
+def test_another_metric_that_answers_is_named() -> None:
+    assert claims_told([answered("BM_a", SMALLER, "items_per_second", "cpu_time")])[1:] == (
+        "`BM_a`: claimed −18.0 % items/s, measured −6.1 % [−7.0, −5.2] by CPU time: smaller than claimed",
+    )
+
+
 def test_other_names_come_after_the_worst_answers() -> None:
     found = [
         answered("BM_a", CONFIRMED),
