@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from service.domain.claims.answers import Answer, plain_name
+from service.domain.claims.answers import Answer, Obstacle, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,10 +30,16 @@ def answers_that_count(claims: Iterable[AnsweredClaim]) -> tuple[AnsweredClaim, 
 
 def answers_by_benchmark(claims: Iterable[AnsweredClaim]) -> Counter[Answer]:
     """Return how many benchmarks have each answer, in the order of :class:`Answer`."""
-    counts = Counter(each.answer for each in answers_that_count(claims))
+    return count_answers(answers_that_count(claims))
+
+
+def count_answers(found: Iterable[AnsweredClaim]) -> Counter[Answer]:
+    """Return how many of the answers that count are each, in the order of :class:`Answer`."""
+    counts = Counter(each.answer for each in found)
     return Counter({answer: counts[answer] for answer in Answer if counts[answer]})
 
 
-def _rank(each: AnsweredClaim) -> tuple[bool, bool, bool]:
-    is_other = each.measured_metric != each.metric
-    return each.answer is Answer.NOT_MEASURABLE, is_other, not each.answer.is_adverse
+def _rank(each: AnsweredClaim) -> tuple[bool, bool, bool, bool]:
+    is_other_variant = each.obstacle == Obstacle.OTHER_VARIANT  # says nothing of the patch set
+    is_other_metric = each.measured_metric != each.metric
+    return each.answer is Answer.NOT_MEASURABLE, is_other_variant, is_other_metric, not each.answer.is_adverse

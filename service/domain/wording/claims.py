@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.answers import ADVERSE, Answer, Obstacle
-from service.domain.claims.facts import answers_by_benchmark, answers_that_count
+from service.domain.claims.facts import answers_that_count, count_answers
 from service.domain.measuring.metric import metric_named
 from service.domain.values.text import both_ends, change, counted, interval
 from service.domain.wording.reasons import SAME_PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from service.domain.claims.answers import AnsweredClaim
     from service.domain.claims.values import NearName
@@ -22,43 +22,51 @@ _MOST_LINES: Final = 2  # about single claims; the page has all
 _NAME: Final = 100  # characters
 
 
-def claims_sentence(claims: Sequence[AnsweredClaim], *, may_follow: bool = False) -> str:
-    """Count answers per benchmark, without a period; return nothing without claims.
+def claims_sentence(claims: Sequence[AnsweredClaim]) -> str:
+    """Count answers per benchmark, without a period; return nothing without claims."""
+    return _counted(answers_that_count(claims), ())
 
-    ``may_follow``: a machine was asked to measure claimed benchmarks that filters leave out, later.
+
+def claims_told(claims: Sequence[AnsweredClaim], *, may_follow: Collection[str] = ()) -> tuple[str, ...]:
+    """Write the lines of a message about claims, at most three: the counts, the worst ones, and other names.
+
+    ``may_follow`` has the benchmarks that a machine may yet measure because they are claimed. The lines are
+    safe to post: authors choose the names.
     """
     found = answers_that_count(claims)
+    adverse = [each for each in found if each.answer.is_adverse]
+    worst = sorted(adverse, key=lambda each: (ADVERSE.index(each.answer), -_distance(each)))
+    lines = [*map(_line, worst), *_names(each for each in found if not each.answer.is_adverse)]
+    return tuple(filter(None, [_counted(found, may_follow), *lines[:_MOST_LINES]]))
+
+
+def names_told(claims: Sequence[AnsweredClaim]) -> tuple[str, ...]:
+    """Write at most two lines about benchmarks that have, or may have, another name here; safe to post."""
+    return _names(answers_that_count(claims))
+
+
+def _counted(found: Sequence[AnsweredClaim], may_follow: Collection[str]) -> str:
+    """Count the answers that count."""
     if not (total := len(found)):
         return ""
-    later = sum(may_follow and each.obstacle == Obstacle.NO_BENCHMARK for each in found)
-    counts = answers_by_benchmark(found)
+    missing = [each.benchmark for each in found if each.obstacle == Obstacle.NO_BENCHMARK]
+    later = sum(name in may_follow for name in missing)
+    counts = count_answers(found)
     counts[Answer.NOT_MEASURABLE] -= later
     following = "; what a filter leaves out may follow on the page" if later else ""
     if total in {later, counts[Answer.NOT_MEASURABLE]}:
         none = "the benchmark is not" if total == 1 else f"none of {total} benchmarks is"
-        return f"{_BEGINNING}: {none} {'compared' if later else 'measurable here'}{following}"
+        why, *others = {each.obstacle for each in found}
+        said = "compared" if later else "answered" if others else f"answered: {why}"
+        return f"{_BEGINNING}: {none} {said}{following}"
     confirmed = counts.pop(Answer.CONFIRMED, 0)
     others = [f", {count} {answer}" for answer, count in (*counts.items(), ("not compared", later)) if count]
     return f"{_BEGINNING}: {confirmed} of {counted(total, 'benchmark')} confirmed{''.join(others)}{following}"
 
 
-def claims_told(claims: Sequence[AnsweredClaim], *, may_follow: bool = False) -> tuple[str, ...]:
-    """Write the lines of a message about claims, at most three: the counts, the worst ones, and other names.
-
-    ``may_follow`` is as in :func:`claims_sentence`. The lines are safe to post: authors choose the names.
-    """
-    adverse = [each for each in answers_that_count(claims) if each.answer.is_adverse]
-    worst = sorted(adverse, key=lambda each: (ADVERSE.index(each.answer), -_distance(each)))
-    others = (each for each in answers_that_count(claims) if not each.answer.is_adverse)
-    lines = [*map(_line, worst), *names_told([each for each in others if not (may_follow and each.near)])]
-    counts = claims_sentence(claims, may_follow=may_follow)
-    return tuple(filter(None, [counts, *lines[:_MOST_LINES]]))
-
-
-def names_told(claims: Sequence[AnsweredClaim]) -> tuple[str, ...]:
-    """Write at most two lines about benchmarks that have, or may have, another name here; safe to post."""
+def _names(found: Iterable[AnsweredClaim]) -> tuple[str, ...]:
     lines = []
-    for each in answers_that_count(claims):
+    for each in found:
         name = _as_code(each.benchmark)
         if each.measured_benchmark:
             lines.append(f"{name} was measured as {_as_code(each.measured_benchmark)}")

@@ -18,6 +18,8 @@ from service.domain.values.identity import RunKind
 from service.domain.wording.claims import claims_told
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from service.ports.claims import Claims
     from service.ports.runs.runs import RunRecord
     from service.ports.sources import CommitGraph
@@ -52,7 +54,7 @@ def keep_claims(store: Store, source: CommitGraph, run: RunRecord) -> tuple[str,
         return ()
 
 
-def answered_claims(stored: Claims, run: RunRecord, *, may_follow: bool) -> tuple[str, ...]:
+def answered_claims(stored: Claims, run: RunRecord, may_follow: Collection[str]) -> tuple[str, ...]:
     """Return the lines of a check's message about the claims of its commit, as :func:`claims_told`."""
     if run.kind is not RunKind.CHECK:
         return ()

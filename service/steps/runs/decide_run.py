@@ -104,7 +104,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     steps = _next_steps(tx.measurements, judged, specs) if run.kind is RunKind.CHECK else ()
     kept = _kept(tx.changes, run, builds, specs)
     page = links.decision(run.id, number)
-    claims = answered_claims(tx.claims, run, may_follow=any(each.claimed_names for each in specs.values()))
+    claims = answered_claims(tx.claims, run, _may_follow(tx.explanations, run, builds, specs))
     message = compose(header, reports, page, kept, claims, last_lines(steps))
     tx.decisions.add(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     _LOG.info("run.decided", decision=number, vote=vote, header=str(header))
@@ -119,6 +119,22 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         comments = () if is_merge else _remarks(tx.outbox, run.change, run.revision, judged, why)
         review = Review(run.change, run.revision, message, labels, comments)
         tx.outbox.queue_review(review_key(run.id, number), review)
+
+
+def _may_follow(
+    stored: Explanations, run: RunRecord, builds: Sequence[BuildRecord], specs: Mapping[int, BuildSpec]
+) -> frozenset[str]:
+    """Return the claimed benchmarks that machines may yet measure after the run's own builds with pairs."""
+    asked = [
+        build.id
+        for build in builds
+        if specs[build.id].claimed_names
+        and specs[build.id].patch.pushed == run.revision
+        and build.execution
+        and build.report.outcome is None
+    ]
+    ended = stored.packed_of(asked) if asked else {}
+    return frozenset(name for id_ in asked if id_ not in ended for name in specs[id_].claimed_names)
 
 
 class Explained(NamedTuple):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.claims.answers import Answer, AnsweredClaim
-from service.domain.claims.facts import answers_by_benchmark
+from service.domain.claims.answers import Answer, AnsweredClaim, Obstacle
+from service.domain.claims.facts import answers_by_benchmark, answers_that_count
 from service.domain.wording.claims import claims_sentence
 from tests.support.reading.claimed import (
     CLAIMS,
@@ -42,3 +42,17 @@ def test_mean_and_median_are_claims_of_one_benchmark(claim: AnsweredClaim) -> No
 def test_old_and_new_name_are_one_benchmark() -> None:
     new = replace(RENAMED, benchmark=RENAMED.measured_benchmark, measured_benchmark="")
     assert counts(RENAMED, new) == {Answer.CONFIRMED: 1}
+
+
+def test_a_missing_benchmark_counts_before_another_variant_of_it() -> None:
+    other = replace(NO_BENCHMARK, obstacle=str(Obstacle.OTHER_VARIANT))
+    assert answers_that_count([other, NO_BENCHMARK]) == (NO_BENCHMARK,)
+
+
+def test_the_sentence_counts_no_two_benchmarks_as_one() -> None:
+    """BM_b is renamed, and BM_a got its name."""
+    without = replace(NO_BENCHMARK, benchmark="BM_b", obstacle=str(Obstacle.NO_METRIC))
+    fails = replace(without, metric="items_per_second", measured_metric="cpu_time", measured_benchmark="BM_c")
+    other = replace(CONFIRMED, benchmark="BM_a", measured_benchmark="BM_b")
+    counted = "1 of 2 benchmarks confirmed, 1 not measurable here"
+    assert claims_sentence([without, fails, other]).endswith(f": {counted}")

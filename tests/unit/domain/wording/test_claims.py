@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.claims.answers import Answer, AnsweredClaim
+from service.domain.claims.answers import Answer, AnsweredClaim, Obstacle
 from service.domain.claims.values import NearName
 from service.domain.values.text import unsafe_in
 from service.domain.wording.claims import claims_sentence, claims_told, names_told
@@ -51,13 +51,18 @@ def answered(
             (CONFIRMED, SMALLER, CONFIRMED, UNKNOWN),
             "2 of 4 benchmarks confirmed, 1 smaller than claimed, 1 not measurable here",
         ),
-        ((UNKNOWN,) * 4, "none of 4 benchmarks is measurable here"),
-        ((UNKNOWN,), "the benchmark is not measurable here"),
+        ((UNKNOWN,) * 4, "none of 4 benchmarks is answered: no benchmark of this name was measured"),
+        ((UNKNOWN,), "the benchmark is not answered: no benchmark of this name was measured"),
     ],
 )
 def test_the_sentence_counts_benchmarks(answers: tuple[Answer, ...], said: str) -> None:
     found = [answered(f"BM_{number}", each) for number, each in enumerate(answers)]
     assert claims_sentence(found).removeprefix("Claims of the commit message: ") == said
+
+
+def test_several_reasons_to_answer_nothing_are_left_to_the_page() -> None:
+    found = [answered("BM_a", UNKNOWN), replace(answered("BM_b", UNKNOWN), obstacle=Obstacle.SMALL)]
+    assert claims_sentence(found) == "Claims of the commit message: none of 2 benchmarks is answered"
 
 
 @pytest.mark.parametrize(
@@ -73,8 +78,14 @@ def test_what_may_be_measured_later_is_not_called_unmeasurable(
     answers: tuple[Answer, ...], said: str
 ) -> None:
     found = [answered(f"BM_{number}", each) for number, each in enumerate(answers)]
-    sentence = claims_sentence(found, may_follow=True)
+    sentence, *_ = claims_told(found, may_follow={each.benchmark for each in found})
     assert sentence.removeprefix("Claims of the commit message: ") == said
+
+
+def test_only_what_may_follow_is_counted_apart() -> None:
+    found = [answered(f"BM_{letter}", UNKNOWN) for letter in "abc"]
+    sentence, *_ = claims_told(found, may_follow={"BM_b", "BM_of_another_message"})
+    assert sentence.endswith(f": 0 of 3 benchmarks confirmed, 2 not measurable here, 1 not compared{LATER}")
 
 
 def test_clocks_and_rates_of_a_benchmark_are_one_fact() -> None:
@@ -150,6 +161,7 @@ def test_other_names_come_after_the_worst_answers() -> None:
     told = claims_told([answered("BM_b", SMALLER), *found])
     assert (len(told), told[2]) == (3, names_told(found)[0])
     assert names_told(found[:2]) == ()
+    assert claims_told(found[2:3], may_follow={found[2].benchmark})[1:] == names_told(found[2:3])
 
 
 def test_equal_programs_are_named_instead_of_a_ratio() -> None:
