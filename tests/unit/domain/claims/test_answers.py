@@ -97,6 +97,22 @@ def test_noise_that_the_policy_calls_the_same_is_not_called_wrong(measured: Meas
     assert one(claim(0.98), replace(measured, same_within=0.01)).answer.is_adverse
 
 
+@pytest.mark.parametrize(
+    ("measured", "obstacle"),
+    [
+        (row(1.02, 1.025), Obstacle.SMALL),
+        (replace(row(1.4, 1.5), is_doubtful=True), Obstacle.DOUBTFUL),
+        (row(1.4, 1.5, "cpu_time"), Obstacle.NO_METRIC),
+    ],
+)
+def test_what_was_measured_is_shown_if_it_gives_no_answer(measured: MeasuredRow, obstacle: Obstacle) -> None:
+    found = one(claim(0.98), measured)
+    assert (found.answer, found.obstacle) == (Answer.NOT_MEASURABLE, obstacle)
+    assert [found.ratio, found.low, found.high] == pytest.approx(
+        [measured.ratio, measured.low, measured.high]
+    )
+
+
 def test_a_small_claim_that_is_true_is_not_called_wrong() -> None:
     strict = replace(row(1.007, 1.009), same_within=0.005)
     assert one(claim(1.008), strict).answer is Answer.TOO_NOISY
