@@ -125,7 +125,7 @@ class Fault(StrEnum):
     OTHER_CONDITIONS = "more than the change may differ: the headings name a phase, place, build or number"
     TWO_BASES = "two tables may be the one to compare with"
     STEP = "the table may show one of several squashed commits"
-    OTHER_BASE = "the text does not compare with the code before the change"
+    OTHER_BASE = "the text may not compare with the code before the change"
 
 
 @dataclass(frozen=True, slots=True)
