@@ -45,7 +45,9 @@ LEGENDS: Final[Mapping[Answer, Legend]] = MappingProxyType(
         Answer.SMALLER: Legend("<", "busy", "surely less than 80 % of the claimed change"),
         Answer.LARGER: Legend(">", "busy", "surely more than 125 % of the claimed change"),
         Answer.NOT_REPRODUCED: Legend("✕", "bad", "surely less than a quarter of the claimed change"),
-        Answer.OPPOSITE: Legend("⇄", "bad", "surely a change in the other direction, beyond `same_within`"),
+        Answer.OPPOSITE: Legend(
+            "⇄", "bad", "surely a change in the other direction, beyond what the job calls the same"
+        ),
         Answer.TOO_NOISY: Legend("?", "quiet", "the interval is too wide for any of these"),
         Answer.NOT_MEASURABLE: Legend("–", "quiet", "nothing measured answers it, for the given reason"),
     }

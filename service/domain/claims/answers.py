@@ -70,7 +70,7 @@ class Obstacle(StrEnum):
     NO_PAIRS = "it has too few pairs, or a value of 0"
     FEW_CPUS = "the machine has fewer CPUs than the benchmark has threads"
     DOUBTFUL = "the measured difference may come from the programs' layout or the machine"
-    SMALL = "the claimed and the measured change are less than the job's `same_within`"
+    SMALL = "the claimed and the measured change are less than the job calls the same"
     FEW_DIGITS = "the printed digits allow too many changes"
 
 
