@@ -24,6 +24,7 @@ _OPTIONS: Final = (
     *("min_time", "min_warmup_time", "iterations", "repeats", "threads"),
     *("real_time", "process_time", "manual_time"),
 )
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ARGUMENT: Final = re.compile(r"(?:[^:]*:)?-?[0-9][0-9.,]*[kKMGT]?i?")
 
 
@@ -46,7 +47,8 @@ def near_names(claimed: Iterable[str], compared: Sequence[str]) -> dict[str, tup
     """Map each claimed name to at most two compared ones that it may mean, and that differ from it alike.
 
     They have the same function with other options, another fixture or other arguments. Of two fixtures, one
-    is missing or an abbreviation. Few differences come first, then the order of ``compared``.
+    lacks parts of the other, or has initials of its words. Few differences come first, then the order of
+    ``compared``.
     """
     alike = defaultdict[str, list[tuple[str, dict[str, list[str]]]]](list)
     for name in compared[:MOST_COMPARED]:
@@ -79,9 +81,18 @@ def _rank(its: dict[str, list[str]], other: dict[str, list[str]]) -> tuple[int, 
     """Count differences and different arguments; None if the other one is not near."""
     kinds = (_FIXTURE, _TEMPLATE, _ARGUMENTS, *_OPTIONS)
     differs = tuple(kind for kind in kinds if its.get(kind) != other.get(kind))
-    short, long = sorted(("/".join(each[_FIXTURE]).casefold() for each in (its, other)), key=len)
-    rest = iter(long)
-    is_far = {_FIXTURE, _ARGUMENTS} <= {*differs} or any(letter not in rest for letter in short)
-    if is_far or not differs:
+    short, long = sorted((each[_FIXTURE] for each in (its, other)), key=lambda parts: len("/".join(parts)))
+    if {_FIXTURE, _ARGUMENTS} <= {*differs} or not differs or not _is_short_for(short, long):
         return None
     return len(differs), sum(a != b for a, b in zip_longest(its[_ARGUMENTS], other[_ARGUMENTS])), differs
+
+
+def _is_short_for(short: Iterable[str], long: Iterable[str]) -> bool:
+    """Return whether each part of the short fixture is one of the long one, in order, or its initials."""
+    rest = iter(long)
+    return all(any(_is_part(part, other) for other in rest) for part in short)
+
+
+def _is_part(part: str, other: str) -> bool:
+    initials = iter([word[0].casefold() for word in _WORD.findall(other)])
+    return part.casefold() == other.casefold() or all(letter in initials for letter in part.casefold())

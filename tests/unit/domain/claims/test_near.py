@@ -24,6 +24,8 @@ DEMO = (
     "BM_Sort<int>/64",
     "BM_Parse/8/min_time:0.500/min_warmup_time:0.100/repeats:3/process_time",
     "map/find",
+    "BM_GetOrInsert/uniform",
+    "hash_table_bench2/Flush/8",
 )
 
 
@@ -48,7 +50,9 @@ DEMO = (
             ["min_time", "min_warmup_time", "repeats", "process_time", "manual_time"],
             DEMO[8:9],
         ),
-        ("find", ["fixture"], DEMO[9:]),
+        ("find", ["fixture"], DEMO[9:10]),
+        ("HTB2/Flush/8", ["fixture"], DEMO[11:]),
+        ("HB/Flush/8", ["fixture"], DEMO[11:]),
     ],
 )
 def test_names_of_the_same_function_are_near(claimed: str, differs: list[str], near: list[str]) -> None:
@@ -62,6 +66,9 @@ def test_names_of_the_same_function_are_near(claimed: str, differs: list[str], n
         "SetBench/Insert/iterations:100000/threads:2",  # a fixture of its own
         "Insert/64",  # another fixture and other arguments
         "Sort<int>/64",  # of BM_Sort
+        "BM_Get/uniform",  # another function
+        "Bench/Flush/8",  # not the initials
+        "BTH/Flush/8",
         "map",
         "64",
         "",
