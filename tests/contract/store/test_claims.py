@@ -154,7 +154,9 @@ class TestClaims:
         self, site: StoreSite, store: Store
     ) -> None:
         """It is large. Here it cannot be read, which would be logged."""
-        [build] = queue(store, named("a", spec={"config": CONFIG, "claimed_names": ["BM_put"]}))
+        config = {**CONFIG, "suites": [{"name": "s", "program": "s", "renamed": {"BM_old": "BM_put"}}]}
+        names = ["BM_put_mean", "BM_put", "BM_old"]
+        [build] = queue(store, named("a", spec={"config": config, "claimed_names": names}))
         site.explain(build, b"damaged")
         key = SeriesKey("review", "kv_engine", "master", "perf", "a", "s", "BM_put", "cpu_time")
         with store.transaction() as tx, capture_logs() as logs:

@@ -19,7 +19,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.runs.shown_builds import job_of
 from service.adapters.postgres.storable import clean
 from service.adapters.postgres.verdict.shown_comparisons import COMPARED
-from service.domain.claims.answers import MeasuredRow, with_new_names
+from service.domain.claims.answers import MeasuredRow, plain_name, with_new_names
 from service.domain.claims.left_out import answering, left_out_in
 from service.domain.claims.near import MOST_COMPARED
 from service.domain.values.errors import BadResults
@@ -141,7 +141,10 @@ def rows_of_runs(
     found: dict[int, list[MeasuredRow]] = {}
     for each in builds:
         found.setdefault(each["run_id"], []).extend(rows.get(each["id"], ()))
-    packed = _packed(connection, builds, found)
+    asked = [
+        each for each in builds if _is_missing(each["names"], jobs[each["id"]][0], found[each["run_id"]])
+    ]
+    packed = _packed(connection, [each["id"] for each in asked])
     left_out: dict[int, list[MeasuredRow]] = {}
     for each in (each for each in builds if each["id"] in packed):
         build = each["id"]
@@ -154,13 +157,15 @@ def _job(name: str, configuration: str | None) -> Job | None:
     return job_of(name, json.loads(configuration)) if configuration else None
 
 
-def _packed(
-    connection: Connection, builds: Iterable[RowMapping], compared: Mapping[int, Iterable[MeasuredRow]]
-) -> Mapping[int, bytes]:
-    """Return what machines left of builds that were asked for benchmarks that their run did not compare."""
-    names = {run: {row.benchmark for row in of} for run, of in compared.items()}
-    asked = [each["id"] for each in builds if not names[each["run_id"]].issuperset(each["names"] or ())]
-    rows = connection.execute(_PACKED, {"builds": asked}) if asked else ()  # large
+def _is_missing(names: Iterable[str] | None, job: Job | None, found: Iterable[MeasuredRow]) -> bool:
+    """Return whether a benchmark that a build was asked for was compared under none of its names."""
+    compared = {row.benchmark for row in found}
+    plain = {plain_name(name) for name in names or ()} - compared
+    return any(compared.isdisjoint(with_new_names([name], [job])) for name in plain)
+
+
+def _packed(connection: Connection, builds: Sequence[int]) -> Mapping[int, bytes]:
+    rows = connection.execute(_PACKED, {"builds": builds}) if builds else ()  # large
     return {row.build_id: bytes(row.packed) for row in rows}
 
 
