@@ -41,6 +41,19 @@ def test_of_each_build_only_the_claimed_results_are_read(site: PostgresSite) -> 
     assert sum(scan.rows for scan in run) == len((CHANGE, OTHER, THIRD))
 
 
+def test_the_series_of_other_benchmarks_are_not_read(site: PostgresSite) -> None:
+    site.database.change(
+        """INSERT INTO series (digest, instance, project, branch, machine_class, job, suite, benchmark, metric,
+                               unit, better)
+           SELECT sha256(number::text::bytea), instance, project, branch, machine_class, job, suite,
+                  'BM_more' || number, metric, unit, better
+           FROM (SELECT * FROM series LIMIT 1) AS one, generate_series(1, 5000) AS number"""
+    )
+    site.database.change("ANALYZE series")
+    scans = scans_of(site.database.owner, lambda: site.reading.recent_claims(NOON, 9), "series")
+    assert {scan.index for scan in scans if scan.was_run} == {"series_of_benchmark", "series_pkey"}
+
+
 def test_a_commit_with_claims_of_another_version_is_listed_without_them(site: PostgresSite) -> None:
     site.database.change(
         """UPDATE revision_claims SET claims = '[{"form": "of a later version"}]'
