@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the an
 
 from dashboards.formatting import NOTHING
 from service.domain.claims.answers import Answer
-from service.domain.claims.facts import answers_by_benchmark
+from service.domain.claims.facts import answers_by_benchmark, answers_that_count
 from service.domain.measuring.formats.row import TIMES
 from service.domain.measuring.metric import metric_named
 from service.domain.values.text import before_and_after, change
@@ -45,9 +45,7 @@ LEGENDS: Final[Mapping[Answer, Legend]] = MappingProxyType(
         Answer.SMALLER: Legend("<", "busy", "surely less than 80 % of the claimed change"),
         Answer.LARGER: Legend(">", "busy", "surely more than 125 % of the claimed change"),
         Answer.NOT_REPRODUCED: Legend("✕", "bad", "surely less than a quarter of the claimed change"),
-        Answer.OPPOSITE: Legend(
-            "⇄", "bad", "surely a change in the other direction, beyond what the job calls the same"
-        ),
+        Answer.OPPOSITE: Legend("⇄", "bad", "surely the opposite change, beyond what the job calls the same"),
         Answer.TOO_NOISY: Legend("?", "quiet", "the interval is too wide for any of these"),
         Answer.NOT_MEASURABLE: Legend("–", "quiet", "nothing measured answers it, for the given reason"),
     }
@@ -87,6 +85,7 @@ CLAIM_FILTERS: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
         each.__name__: each
         for each in (
             answers_by_benchmark,
+            answers_that_count,
             claims_sentence,
             claimed_change,
             claimed_values,

@@ -294,22 +294,16 @@ def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_vari
     reach = _reach(row, family)
     wide = min(low, centre - reach), max(high, centre + reach)
     answer = _answer(claimed, rounding, (low, high), wide, margin)
-    is_small = max(map(abs, (claimed, low, high))) <= margin
-    withheld = _withheld(claim, row, is_adverse=answer.is_adverse, is_small=is_small)
-    shown = () if row.is_same_program else map(math.exp, (centre, low, high))
-    return _told(claim, Answer.NOT_MEASURABLE if withheld else answer, withheld, row, *shown)
-
-
-def _withheld(claim: Claim, row: MeasuredRow, *, is_adverse: bool, is_small: bool) -> Obstacle | None:
-    """Return why what the row measured, which is shown, gives no answer."""
-    if row.is_doubtful:
-        return Obstacle.DOUBTFUL
-    if not is_adverse:
-        return None
     # Real time may change with what is waited for, unless the programs are equal.
-    if claim.metric == "real_time" != row.metric and not row.is_same_program:
-        return Obstacle.NO_METRIC
-    return Obstacle.SMALL if is_small else None
+    is_substitute = claim.metric == "real_time" != row.metric and not row.is_same_program
+    if row.is_doubtful:
+        obstacle = Obstacle.DOUBTFUL
+    elif answer.is_adverse and is_substitute:
+        obstacle = Obstacle.NO_METRIC
+    elif answer.is_adverse and max(map(abs, (claimed, low, high))) <= margin:
+        obstacle = Obstacle.SMALL
+    shown = () if row.is_same_program else map(math.exp, (centre, low, high))
+    return _told(claim, Answer.NOT_MEASURABLE if obstacle else answer, obstacle, row, *shown)
 
 
 def _told(

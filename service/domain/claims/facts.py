@@ -28,12 +28,7 @@ def answers_that_count(claims: Iterable[AnsweredClaim]) -> tuple[AnsweredClaim, 
     return tuple(facts.values())
 
 
-def answers_by_benchmark(claims: Iterable[AnsweredClaim]) -> Counter[Answer]:
-    """Return how many benchmarks have each answer, in the order of :class:`Answer`."""
-    return count_answers(answers_that_count(claims))
-
-
-def count_answers(found: Iterable[AnsweredClaim]) -> Counter[Answer]:
+def answers_by_benchmark(found: Iterable[AnsweredClaim]) -> Counter[Answer]:
     """Return how many of the answers that count are each, in the order of :class:`Answer`."""
     counts = Counter(each.answer for each in found)
     return Counter({answer: counts[answer] for answer in Answer if counts[answer]})

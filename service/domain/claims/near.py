@@ -82,17 +82,14 @@ def _rank(its: dict[str, list[str]], other: dict[str, list[str]]) -> tuple[int, 
     kinds = (_FIXTURE, _TEMPLATE, _ARGUMENTS, *_OPTIONS)
     differs = tuple(kind for kind in kinds if its.get(kind) != other.get(kind))
     short, long = sorted((each[_FIXTURE] for each in (its, other)), key=lambda parts: len("/".join(parts)))
-    if {_FIXTURE, _ARGUMENTS} <= {*differs} or not differs or not _is_short_for(short, long):
+    rest = iter(long)
+    is_short = all(any(_is_part(part, other) for other in rest) for part in short)
+    if not is_short or {_FIXTURE, _ARGUMENTS} <= {*differs} or not differs:
         return None
     return len(differs), sum(a != b for a, b in zip_longest(its[_ARGUMENTS], other[_ARGUMENTS])), differs
 
 
-def _is_short_for(short: Iterable[str], long: Iterable[str]) -> bool:
-    """Return whether each part of the short fixture is one of the long one, in order, or its initials."""
-    rest = iter(long)
-    return all(any(_is_part(part, other) for other in rest) for part in short)
-
-
 def _is_part(part: str, other: str) -> bool:
+    """Return whether a part of a fixture is the other one, or has initials of its words."""
     initials = iter([word[0].casefold() for word in _WORD.findall(other)])
     return part.casefold() == other.casefold() or all(letter in initials for letter in part.casefold())

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.answers import ADVERSE, Answer, Obstacle
-from service.domain.claims.facts import answers_that_count, count_answers
+from service.domain.claims.facts import answers_by_benchmark, answers_that_count
 from service.domain.measuring.metric import metric_named
 from service.domain.values.text import both_ends, change, counted, interval
 from service.domain.wording.reasons import SAME_PROGRAM
@@ -36,22 +36,16 @@ def claims_told(claims: Sequence[AnsweredClaim], *, may_follow: Collection[str] 
     found = answers_that_count(claims)
     adverse = [each for each in found if each.answer.is_adverse]
     worst = sorted(adverse, key=lambda each: (ADVERSE.index(each.answer), -_distance(each)))
-    lines = [*map(_line, worst), *_names(each for each in found if not each.answer.is_adverse)]
+    lines = [*map(_line, worst), *names_told(each for each in found if not each.answer.is_adverse)]
     return tuple(filter(None, [_counted(found, may_follow), *lines[:_MOST_LINES]]))
-
-
-def names_told(claims: Sequence[AnsweredClaim]) -> tuple[str, ...]:
-    """Write at most two lines about benchmarks that have, or may have, another name here; safe to post."""
-    return _names(answers_that_count(claims))
 
 
 def _counted(found: Sequence[AnsweredClaim], may_follow: Collection[str]) -> str:
     """Count the answers that count."""
     if not (total := len(found)):
         return ""
-    missing = [each.benchmark for each in found if each.obstacle == Obstacle.NO_BENCHMARK]
-    later = sum(name in may_follow for name in missing)
-    counts = count_answers(found)
+    later = sum(each.obstacle == Obstacle.NO_BENCHMARK and each.benchmark in may_follow for each in found)
+    counts = answers_by_benchmark(found)
     counts[Answer.NOT_MEASURABLE] -= later
     following = "; what a filter leaves out may follow on the page" if later else ""
     if total in {later, counts[Answer.NOT_MEASURABLE]}:
@@ -64,7 +58,8 @@ def _counted(found: Sequence[AnsweredClaim], may_follow: Collection[str]) -> str
     return f"{_BEGINNING}: {confirmed} of {counted(total, 'benchmark')} confirmed{''.join(others)}{following}"
 
 
-def _names(found: Iterable[AnsweredClaim]) -> tuple[str, ...]:
+def names_told(found: Iterable[AnsweredClaim]) -> tuple[str, ...]:
+    """Write at most two lines about benchmarks that have, or may have, another name here; safe to post."""
     lines = []
     for each in found:
         name = _as_code(each.benchmark)

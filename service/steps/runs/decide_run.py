@@ -125,14 +125,9 @@ def _may_follow(
     stored: Explanations, run: RunRecord, builds: Sequence[BuildRecord], specs: Mapping[int, BuildSpec]
 ) -> frozenset[str]:
     """Return the claimed benchmarks that machines may yet measure after the run's own builds with pairs."""
-    asked = [
-        build.id
-        for build in builds
-        if specs[build.id].claimed_names
-        and specs[build.id].patch.pushed == run.revision
-        and build.execution
-        and build.report.outcome is None
-    ]
+    measured = [each.id for each in builds if each.execution and each.report.outcome is None]
+    own = [id_ for id_ in measured if specs[id_].patch.pushed == run.revision]
+    asked = [id_ for id_ in own if specs[id_].claimed_names]
     ended = stored.packed_of(asked) if asked else {}
     return frozenset(name for id_ in asked if id_ not in ended for name in specs[id_].claimed_names)
 

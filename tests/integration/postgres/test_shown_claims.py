@@ -43,8 +43,8 @@ def test_of_each_build_only_the_claimed_results_are_read(site: PostgresSite) -> 
 
 def test_the_series_of_other_benchmarks_are_not_read(site: PostgresSite) -> None:
     site.database.change(
-        """INSERT INTO series (digest, instance, project, branch, machine_class, job, suite, benchmark, metric,
-                               unit, better)
+        """INSERT INTO series (digest, instance, project, branch, machine_class, job, suite, benchmark,
+                               metric, unit, better)
            SELECT sha256(number::text::bytea), instance, project, branch, machine_class, job, suite,
                   'BM_more' || number, metric, unit, better
            FROM (SELECT * FROM series LIMIT 1) AS one, generate_series(1, 5000) AS number"""

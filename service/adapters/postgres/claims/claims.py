@@ -120,10 +120,10 @@ def rows_of_runs(
     """Return by run what its builds measured of its ``benchmarks``, as :meth:`Claims.measured`."""
     builds = connection.execute(_BUILDS, {"runs": list(benchmarks)}).mappings().all()
     jobs = {each["id"]: (_job(each["job"], each["configuration"]), each["cpus"]) for each in builds}
-    of_runs: dict[int, list[Job | None]] = {run: [] for run in benchmarks}
-    for each in builds:
-        of_runs[each["run_id"]].append(jobs[each["id"]][0])
-    benchmarks = {run: with_new_names(of_run, of_runs[run]) for run, of_run in benchmarks.items()}
+    benchmarks = {
+        run: with_new_names(of_run, [jobs[each["id"]][0] for each in builds if each["run_id"] == run])
+        for run, of_run in benchmarks.items()
+    }
     keys = {name: list({each[name] for each in builds}) for name in ("job", "project")}
     keys["names"] = [clean(name) for of_run in benchmarks.values() for name in of_run]
     series = {tuple(row[:-1]): row.ids for row in connection.execute(_SERIES, keys)}

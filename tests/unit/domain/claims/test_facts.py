@@ -19,7 +19,7 @@ from tests.support.reading.claimed import (
 
 
 def counts(*claims: AnsweredClaim) -> dict[Answer, int]:
-    return dict(answers_by_benchmark(claims))
+    return dict(answers_by_benchmark(answers_that_count(claims)))
 
 
 def test_each_benchmark_counts_once_by_the_metric_that_was_compared() -> None:
