@@ -13,7 +13,7 @@ from service.domain.runs.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.values.identity import BuildName, ChangeKey
 from service.domain.values.text import plain, shortened
 from service.domain.verdict.inference.verdict import Verdict
-from service.domain.wording.claims import claims_sentence, names_told
+from service.domain.wording.claims import claims_told
 from service.domain.wording.standing import expected
 from service.web.review.schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
@@ -88,7 +88,7 @@ class _Findings:
     """The override that waives a build, its largest changes for the worse and the better, and a sentence.
 
     The sentence counts how the claims of the commit message held, if the build answers any or has a benchmark
-    that one may mean; lines about other names follow.
+    that one may mean; the lines of a message about them follow.
     """
 
     override: str
@@ -106,10 +106,11 @@ def _findings(
     names = {row.benchmark for row in rows}
     is_meant = any(near.benchmark in names for each in claims for near in each.near)
     so_far = " so far" if run.run.state in UNFINISHED else ""
-    told = [f"{claims_sentence(claims)}{so_far}.", *names_told(claims)]
+    counts, *lines = claims_told(claims) or ("",)
+    told = "\n\n".join([f"{counts}{so_far}.", *lines])
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),
-        claims="\n\n".join(told) if is_meant or any(each.job == build.job for each in claims) else "",
+        claims=told if is_meant or any(each.job == build.job for each in claims) else "",
         worst=_most(rows, Verdict.SLOWER, _worsening),
         best=_most(rows, Verdict.FASTER, lambda row: 1 / _worsening(row)),
     )

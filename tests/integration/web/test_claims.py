@@ -143,7 +143,11 @@ def test_the_checks_tab_counts_the_claims_that_a_build_answers(state: RunState, 
         found = {each["checkName"]: each["results"][0]["message"] for each in runs if each.get("results")}
         return str(found["kv-engine-cv-perf"])
 
-    assert message(CLAIMS).endswith(f"\n\n{SENTENCE}{so_far}.")
+    counts, same, smaller = message(CLAIMS).split("\n\n")[-3:]
+    assert counts == f"{SENTENCE}{so_far}."
+    assert (same[:14], smaller[:27]) == ("`BM_Parse/64`:", "`TaskStatsBench/LogQTime`: ")
+    old = message([replace(RENAMED, answer=Answer.SMALLER)])
+    assert "`HTB/Find`, measured as `HashTableBench/Find`: claimed −37.5 % real time, " in old
     assert "Claims" not in message([replace(CONFIRMED, job="another-job")])
     assert "Claims" not in message(())
     renamed = message([RENAMED]).split("\n\n")[-2:]
