@@ -155,6 +155,17 @@ def test_a_message_says_what_may_follow_until_the_rows_are_there(tmp_path: Path)
     assert "the benchmark is not answered: no benchmark" in memory.decisions[-1].message
 
 
+def test_nothing_follows_a_build_that_fails(tmp_path: Path) -> None:
+    source = filtered("")
+    files = {**source.commits["patch1"].files, CODE: '{"does not compile": true}'}
+    source.commit("patch1", "parent", files, "refs/changes/07/7/1")
+    source.commits["patch1"] = replace(source.commits["patch1"], message=message(["BM_c"], 0.5))
+    farm = decided(tmp_path, "", lambda _: source)
+    assert BuildSpec.from_mapping(farm.service.store.memory.builds[0].spec).claimed_names
+    missing = "the benchmark is not answered: no benchmark of this name was measured"
+    assert told(farm) == [f"Claims of the commit message: {missing}"]
+
+
 def test_a_result_of_equal_trees_answers_the_claims_of_the_new_message(tmp_path: Path) -> None:
     farm = decided(tmp_path, "")
     source = farm.service.source
