@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ _OPTIONS: Final = (
     *("min_time", "min_warmup_time", "iterations", "repeats", "threads"),
     *("real_time", "process_time", "manual_time"),
 )
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_words: Final = lru_cache(maxsize=1_000)(re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+").findall)
 _ARGUMENT: Final = re.compile(r"(?:[^:]*:)?-?[0-9][0-9.,]*[kKMGT]?i?")
 
 
@@ -47,8 +48,7 @@ def near_names(claimed: Iterable[str], compared: Sequence[str]) -> dict[str, tup
     """Map each claimed name to at most two compared ones that it may mean, and that differ from it alike.
 
     They have the same function with other options, another fixture or other arguments. Of two fixtures, one
-    lacks parts of the other, or has initials of its words. Few differences come first, then the order of
-    ``compared``.
+    lacks parts of the other, or has its initials. Few differences come first, then the order of ``compared``.
     """
     alike = defaultdict[str, list[tuple[str, dict[str, list[str]]]]](list)
     for name in compared[:MOST_COMPARED]:
@@ -91,5 +91,5 @@ def _rank(its: dict[str, list[str]], other: dict[str, list[str]]) -> tuple[int, 
 
 def _is_part(part: str, other: str) -> bool:
     """Return whether a part of a fixture is the other one, or has initials of its words."""
-    initials = iter([word[0].casefold() for word in _WORD.findall(other)])
+    initials = (word[0].casefold() for word in _words(other))
     return part.casefold() == other.casefold() or all(letter in initials for letter in part.casefold())
