@@ -36,6 +36,29 @@ _LINES: Final = (
     "",
     "",
 )
+# What makes a sentence about something else, and what it would claim without that.
+_TRAPS: Final = (
+    "On ARM, {}.",
+    "{} with 8 threads.",
+    "{} if a row is empty.",
+    "It helps, but not here: {}.",
+    "PopTime of {}.",
+    "BM_B and {}.",
+    "{} compared to 2.4.",
+    "{} in the last release.",
+    "{} at most.",
+    "- Skylake:\n- {}.",
+    "> {}.",
+    "```\n{}\n```",
+    "| {} |",
+    "src/{}.",
+    "We expect that {}.",
+)
+_CHANGES: Final = (
+    "BM_A/1 goes from 4 us to 3 us",
+    "`BM_A`: 4 us -> 3 us",
+    "CPU time of Foo/64 is reduced by 12 %",
+)
 _SIDES: Final = (
     ("Before:", "After:"),
     ("[BEFORE]", "[AFTER]"),
@@ -70,6 +93,9 @@ def without_end(random: Random) -> str:
         " ± 3%",
         "BM_A/",
         "ns ",
+        "BM_A/1 goes from 4 us to 3 us. ",
+        "- BM_A: 4 us -> 3 us\n",
+        "Foo/Foo",
     )
     rows = (
         "BM_A/1   3 ns   3 ns   7 a=1 b=2k\n",
@@ -89,17 +115,22 @@ def without_claims(random: Random) -> str:
     for _ in range(random.randrange(60)):
         few = random.choices(_WORDS, k=random.randrange(1, 14))
         lines.append(random.choice(_LINES) if random.random() < 0.5 else " ".join(few))
+        if random.random() < 0.1:
+            lines += ["", random.choice(_TRAPS).format(random.choice(_CHANGES)), ""]
     if random.random() < 0.05:
         lines.append(random.choice("-= |>`*#[(\t") * random.randrange(10_000))
     return "\n".join(lines)
 
 
 def with_table(random: Random) -> Planted:
-    """Make a message with a table in a random form, between prose."""
+    """Make a message with a table or sentences in a random form, between prose."""
     names = [f"BM_{random.choice('ABCDE')}{k}/{8**k}/threads:{2**k}" for k in range(random.randrange(1, 12))]
     values = {name: [random.randrange(1, 10**7) for _ in range(4)] for name in names}
-    lines, has_cpu = random.choice((_console, _markdown, _benchstat, _gtest))(random, values)
+    form = random.choice((_console, _markdown, _benchstat, _gtest, _sentences))
+    lines, has_cpu = form(random, values)
     indent, quote = random.choice(("", "", "    ")), random.choice(("", "", "", "> "))
+    if form is _sentences:
+        indent = quote = ""
     body = [f"{quote}{indent}{line}".rstrip() for line in lines]
     claims: dict[tuple[str, str], tuple[float, float]] = {}
     for name, (old, old_cpu, new, new_cpu) in values.items():
@@ -156,6 +187,13 @@ def _gtest(_: Random, values: dict[str, list[int]]) -> tuple[list[str], bool]:
     for name in list(values):
         values[f"S.{name}"] = values.pop(name)
     return lines, False
+
+
+def _sentences(random: Random, values: dict[str, list[int]]) -> tuple[list[str], bool]:
+    sentence = random.choice(
+        ("* {}: {:,} ns -> {} ns", "{} goes from {} ns\nto {:,} ns.", "`{}`: {}ns → {}ns.")
+    )
+    return [sentence.format(name, row[0], row[2]) for name, row in values.items()], False
 
 
 def damaged(random: Random, message: str) -> str:

@@ -131,7 +131,9 @@ class AnsweredClaim(MeasuredRatio):
     metric: str
     before: float
     after: float
-    unit: str = field(metadata={"description": "of a time; empty: as printed, without one"})
+    unit: str = field(
+        metadata={"description": "of a time; `%`: of the old one; empty: as printed, without one"}
+    )
     claimed: float | None = field(metadata={"description": "the claimed new value divided by the old one"})
     answer: Answer
     obstacle: str = field(metadata={"description": "why it is not measurable here; else empty"})

@@ -9,13 +9,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.forms import CONSOLE, FORMS, GRID, TESTS, Block
+from service.domain.claims.prose import claims_in
 from service.domain.claims.sides import pair, with_roles
 from service.domain.claims.values import Claim, Fault, Found, Refusal, Table
 from service.domain.claims.variants import mark_variants
 from service.domain.claims.words import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from service.domain.claims.forms import Form
     from service.domain.claims.words import Line
@@ -74,8 +75,10 @@ def find_claims(message: str) -> Found:
         tables = with_roles(tables)
     found = [*read, *pair(tables)]
     refused = sorted((each for each in found if isinstance(each, Refusal)), key=lambda refusal: refusal.line)
-    claims = mark_variants(message.partition("\n")[0], [each for each in found if isinstance(each, Claim)])
-    return Found(tuple(tables), claims, tuple(refused))
+    claims = [each for each in found if isinstance(each, Claim)]
+    if not (refused or _DOUBTFUL.search(message) or _REVERT.search(message) or _commits(lines)):
+        claims, refused = _with_prose(claims, claims_in(lines))
+    return Found(tuple(tables), mark_variants(lines[0].text, claims), tuple(refused))
 
 
 def claims_to_keep(message: str) -> tuple[Claim, ...]:
@@ -98,13 +101,37 @@ def claims_to_keep(message: str) -> tuple[Claim, ...]:
     return tuple(each for each in found if each.benchmark in names)
 
 
-def _shows_step(blocks: Sequence[Block], lines: Sequence[Line]) -> bool:
-    """Return whether a table shows one of the squashed commits that GitHub lists, not the whole change."""
+def _with_prose(claims: Sequence[Claim], prose: Iterable[Claim]) -> tuple[list[Claim], list[Refusal]]:
+    """Add the claims of sentences that no table has; of those that contradict each other, refuse all."""
+    told: dict[tuple[str, str], list[Claim]] = {}
+    for each in claims:
+        told.setdefault((each.benchmark, each.metric), []).append(each)
+    kept, wrong = [*claims], dict[tuple[str, str], Claim]()
+    for each in prose:
+        key = each.benchmark, each.metric
+        if others := told.get(key):
+            if any(map(each.contradicts, others)):
+                wrong[key] = each
+        else:
+            told[key] = [each]
+            kept.append(each)
+    kept = sorted(
+        (each for each in kept if (each.benchmark, each.metric) not in wrong), key=lambda claim: claim.line
+    )
+    return kept, [Refusal(each.line, Fault.CONTRADICTION, each.benchmark) for each in wrong.values()]
+
+
+def _commits(lines: Sequence[Line]) -> list[Line]:
+    """Return the titles of squashed commits, if the body lists them as GitHub does."""
     texts = ["", *(line.text for line in lines), ""]
     alone = [line for k, line in enumerate(lines) if not texts[k] + texts[k + 2]]
     commits = [line for line in alone if line.text.startswith("* ")]
-    if not commits[1:] or any(texts[2 : commits[0].number]):
-        return False
+    return commits if commits[1:] and not any(texts[2 : commits[0].number]) else []
+
+
+def _shows_step(blocks: Sequence[Block], lines: Sequence[Line]) -> bool:
+    """Return whether a table shows one of several squashed commits, not the whole change."""
+    commits = _commits(lines)
     last = max((each.number for each in commits if _FASTER.search(each.text)), default=0)
     for number in [block.rows[0].number for block in blocks]:
         above = max((each.number for each in commits if each.number < number), default=0)

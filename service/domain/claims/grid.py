@@ -127,23 +127,26 @@ def read_row(line: Line, columns: Sequence[Column]) -> list[Claim]:
     sides: dict[bool, dict[str, Cell]] = {True: {}, False: {}}
     for column, text in zip(columns[1:], texts, strict=True):
         if column.role and text not in _EMPTY:
-            metric, cell = _cell(column, text)
+            metric, cell = cell_of(column, text)
             sides[column.role.is_base][metric] = cell
     if all(sides.values()) and sides[True].keys() != sides[False].keys():
         raise Unreadable(Fault.TWO_UNITS, line.text)
     claims = []
     for metric in sides[True].keys() & sides[False].keys():
-        old, new = sides[True][metric], sides[False][metric]
-        value = new.value * (PER_SECOND[old.unit] / PER_SECOND[new.unit] if new.unit else 1)
-        ratio = quotient(value, old.value)
-        rounding, labels = old.rounding + new.rounding, (old.title, new.title)
-        claims.append(
-            Claim(line.number, name, metric, old.value, value, ratio, old.unit, *labels, rounding=rounding)
-        )
+        claim = claim_of(line.number, name, metric, sides[True][metric], sides[False][metric])
+        claims.append(claim)
         for column, text in zip(columns[1:], texts, strict=True):
-            if column.role is None and ratio and len(sides[True]) == 1:
-                _check_change(column.title, text, ratio, rounding)
+            if column.role is None and claim.ratio and len(sides[True]) == 1:
+                check_change(column.title, text, claim.ratio, claim.rounding)
     return sorted(claims, key=lambda claim: claim.metric, reverse=True)
+
+
+def claim_of(line: int, name: str, metric: str, old: Cell, new: Cell) -> Claim:
+    """Compare two values of a metric, in the unit of the old one."""
+    value = new.value * (PER_SECOND[old.unit] / PER_SECOND[new.unit] if new.unit else 1)
+    ratio, rounding = quotient(value, old.value), old.rounding + new.rounding
+    labels = old.title, new.title
+    return Claim(line, name, metric, old.value, value, ratio, old.unit, *labels, rounding=rounding)
 
 
 def _check_name(name: str, columns: Sequence[Column]) -> None:
@@ -155,8 +158,8 @@ def _check_name(name: str, columns: Sequence[Column]) -> None:
         raise Unreadable(Fault.BAD_NAME, name)
 
 
-def _cell(column: Column, text: str) -> tuple[str, Cell]:
-    """Read a cell; return its metric too."""
+def cell_of(column: Column, text: str) -> tuple[str, Cell]:
+    """Read a cell; return its metric too. Raises Unreadable if it is no number with a unit."""
     found = _VALUE.fullmatch(text)
     digits, unit = (found[1], found[2] or column.unit) if found else (text, "")
     value, metric = number(digits), _metric_of(unit)
@@ -178,7 +181,7 @@ def _metric_of(unit: str) -> str:
     return "real_time" if unit_of(unit) else ""
 
 
-def _check_change(title: str, text: str, ratio: float, rounded: float) -> None:
+def check_change(title: str, text: str, ratio: float, rounded: float) -> None:
     """Compare a printed change with that of the values; raises Unreadable if none of its meanings fits."""
     found = _CHANGE.fullmatch(text)
     sign, digits, decimals, mark = found.groups() if found else ("", "", "", "")

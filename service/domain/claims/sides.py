@@ -64,13 +64,13 @@ _OTHERWISE: Final = re.compile(
     rf"| (?:the )?{_COMMIT}(?:{_END}|{_THEN}| branch\b)| (?:it|this|that)\b{_END})",
     re.IGNORECASE,
 )
-_CONDITIONS: Final = re.compile(
+CONDITIONS: Final = re.compile(
     rf"{_PLACE}|\b(?:single|multi|threaded|cold|warm(?:ed)?|[at]san|ubsan)\b",
     re.IGNORECASE,
 )
 _OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][\w-]*|\b\w{1,60}(?:: |=)true\b")
 # "Compared to the parent" and "old vs new" are about the change, "AVX vs SSE" is not.
-_AGAINST: Final = re.compile(
+AGAINST: Final = re.compile(
     r"(?:\b(?:vs\.?|versus) (?!(?:the )?(?:after|new|with|pr|patch|branch)\b)"
     r"|\b(?:old is|relative to|compared (?:to|with)) "
     r"|\bcomparing (?!to\b|with\b|\S+ to \S+$)|\b(?<!more )(?<!less )(?<!rather )than (?!\d))"
@@ -121,7 +121,7 @@ def differ_in_conditions(old: str, new: str) -> bool:
 
     A place that only one of them names counts if it stands beside the side, as in "after, on the server".
     """
-    places = [{word.lower().rstrip("s") for word in _CONDITIONS.findall(each)} for each in (old, new)]
+    places = [{word.lower().rstrip("s") for word in CONDITIONS.findall(each)} for each in (old, new)]
     numbers = [_numbers_in(each) for each in (old, new)]
     counts = all(places) or role_in(old if places[0] else new) is not None
     options = _OPTION.findall(old) == _OPTION.findall(new)
@@ -141,7 +141,7 @@ def hints_in(paragraph: Sequence[Line]) -> tuple[bool, bool]:
 
 def names_other_base(paragraph: Sequence[Line]) -> bool:
     """Return whether the last two lines compare with anything but the code before the change."""
-    return _AGAINST.search(" ".join(line.text.strip() for line in paragraph[-2:])) is not None
+    return AGAINST.search(" ".join(line.text.strip() for line in paragraph[-2:])) is not None
 
 
 def with_roles(tables: Sequence[Table]) -> list[Table]:

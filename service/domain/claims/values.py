@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -74,7 +75,8 @@ class Claim:
 
     Attributes:
         ratio: new value by old value, as precise as it is printed; None if the old one is 0.
-        unit: of times; empty for rates and counters, and for times that are printed without one.
+        unit: of times; empty for rates and counters, and for times that are printed without one; ``%`` if a
+            sentence has only the change, so the old value is 100.
         table: index of the table of the new values, if each side has a table of its own.
         is_other_variant: that table shows another variant than the patch set.
         rounding: how far the logarithm of the true ratio may be from that of ``ratio``, because values are
@@ -93,6 +95,12 @@ class Claim:
     table: int | None = None
     is_other_variant: bool = False
     rounding: float = 0.0
+
+    def contradicts(self, other: Claim) -> bool:
+        """Return whether both ratios cannot be true, however they are rounded."""
+        if not self.ratio or not other.ratio:
+            return self.ratio != other.ratio
+        return abs(math.log(self.ratio / other.ratio)) > self.rounding + other.rounding
 
 
 @dataclass(frozen=True, slots=True)
