@@ -96,6 +96,8 @@ def without_end(random: Random) -> str:
         "BM_A/1 goes from 4 us to 3 us. ",
         "- BM_A: 4 us -> 3 us\n",
         "Foo/Foo",
+        "Aa",
+        "1",
     )
     rows = (
         "BM_A/1   3 ns   3 ns   7 a=1 b=2k\n",
@@ -104,7 +106,12 @@ def without_end(random: Random) -> str:
         "BM_A\n3 ns 3 ns 7\n",
         "Before:\n",
     )
-    heads = ("", "Benchmark   Time   CPU   Iterations\n", "| Benchmark | Before | After |\n")
+    heads = (
+        "",
+        "Subject\n\nBM_A: 4 us -> 3 us. ",
+        "Benchmark   Time   CPU   Iterations\n",
+        "| Benchmark | Before | After |\n",
+    )
     message = random.choice(heads) + random.choice((*parts, *rows)) * MAX_CHARACTERS
     return "\n".join(message[:MAX_CHARACTERS].split("\n")[:MAX_LINES])
 
