@@ -25,6 +25,11 @@ def test_claims_are_printed_one_per_line() -> None:
     )
 
 
+def test_a_share_is_printed_as_a_percentage_of_the_old_value() -> None:
+    said = run("Subject\n\nBM_A/1 takes 12 % less CPU time.\n")
+    assert said == (0, "3: BM_A/1 cpu_time 100 → 88 % (−12.0 %)\n", "")
+
+
 def test_a_refused_table_is_named_with_its_line_and_reason() -> None:
     assert run(SIDES.format("us")) == (
         0,
