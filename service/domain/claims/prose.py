@@ -34,7 +34,7 @@ _NAME: Final = re.compile(
 _UNIT: Final = r"[A-Za-z\u00b5\u03bc]\w*(?:\s?(?:items|ops))?(?:/s(?:ec)?)?\b"
 _VALUE: Final = rf"(?<![\w.,])[0-9][0-9.,]*\s{{0,9}}{_UNIT}"
 _CHANGE: Final = re.compile(
-    rf"(?:\bfrom\s+)?(?P<old>{_VALUE})\s{{0,9}}(?:\bto\b|-+>|=+>|\u2192)\s{{0,9}}(?P<new>{_VALUE})"
+    rf"(?P<old>{_VALUE})\s{{0,9}}(?:\bto\b|-+>|=+>|\u2192)\s{{0,9}}(?P<new>{_VALUE})"
     r"|(?<![-+\u2013.\w])(?P<percent>[0-9]{1,2}(?:\.[0-9]{1,3})?)\s?%"
 )
 _SHARE: Final = re.compile(r"(?<![\w.])[-+]?[0-9]+(?:\.[0-9]+)?\s?(?:%|x\b)")
@@ -47,16 +47,20 @@ _PLAIN: Final = frozenset(
     " go goes has have in is it its iteration mean measured median new now of patch per real results run runs"
     " runtime take takes that the this throughput time wall went with".split()
 )
-_OTHER: Final = re.compile(r"[0-9\"]|bench|bm_", re.IGNORECASE)  # a cause with these may be what changes
+_MOVES: Final = frozenset(
+    f"{_LESS} {_MORE} {_FASTER} get gets go goes went".split()
+)  # else it may be a range
+_CAUSE: Final = re.compile(r"\W*(?:(?:by|because|thanks to)\b(?:(?!bench)[^0-9\"])*)?", re.IGNORECASE)
 # Words by which a sentence, or one beside it, may tell of something else than what the change does.
 _DOUBT: Final = re.compile(
     rf"{CONDITIONS.pattern}|{AGAINST.pattern}|[~\u2248?\u201c\u201d]|n't\b|\b(?:if|when\w*|while|unless|until"
     r"|under|using|not|never|no|none|only|should|would|could|may|might|can|will|expect\w*|estimat\w*|up to"
-    r"|about|around|roughly|approx\w*|nearly|almost|between|at (?:least|most)|but|however|al?though|except"
+    r"|next|follow\w*|series|future|about|around|roughly|approx\w*|nearly|almost|between|at (?:least|most)"
+    r"|but|however|al?though|except"
     r"|subtract\w*|regress\w*|slow(?:ed|er|down)|since|ago|last|recent\w*|earlier|caus\w*|introduc\w*|fix(?:ed|es)"
     r"|restor\w*|recover\w*|revert\w*|sa(?:id|ys)|wrote|report\w*|accord\w*|instead|another|previous\w*|goal"
     r"|aim\w*|hop[ei]\w*|target\w*|with(?:out)?(?! (?:this|the|my) (?:patch|change|commit|fix)\b)"
-    r"|[io]n (?:an? |my |our |the )?(?:(?-i:[A-Z])|\w{0,20}[0-9]))(?!\w)",
+    r"|[io]n (?:my|our|(?:an? |the )?(?:(?-i:[A-Z])\w*|\w{0,20}[0-9]\w*)))(?!\w)",
     re.IGNORECASE,
 )
 
@@ -106,7 +110,7 @@ def _read(sentence: str, named: re.Match[str], change: re.Match[str], line: int)
     words, name = _words(said), named["name"]
     is_less, is_more, is_faster = (not words.isdisjoint(each.split()) for each in (_LESS, _MORE, _FASTER))
     clocks = words & {"cpu", "real", "wall"}
-    if not words <= _PLAIN or len(clocks) > 1 or _OTHER.search(cause) or '"' in said:
+    if not words <= _PLAIN or len(clocks) > 1 or not _CAUSE.fullmatch(cause) or '"' in said:
         return
     metric = "cpu_time" if "cpu" in words else "real_time"
     if percent := change["percent"]:
@@ -120,7 +124,8 @@ def _read(sentence: str, named: re.Match[str], change: re.Match[str], line: int)
     ratio = claim.ratio or 0
     for share in _SHARE.findall(said):
         check_change("", share, ratio, claim.rounding)
-    is_other = kind != of_new or (clocks if kind in RATES else "throughput" in words)
+    is_range = " to " in " ".join(change[0].split()) and not words & _MOVES
+    is_other = is_range or kind != of_new or (clocks if kind in RATES else "throughput" in words)
     if is_faster:
         is_less, is_more = old.unit != "", old.unit == ""
     if ratio and not is_other and not (is_less and ratio > 1) and not (is_more and ratio < 1):

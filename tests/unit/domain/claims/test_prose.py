@@ -31,12 +31,12 @@ def claimed(body: str) -> list[Claimed]:
         ('Speeds up "Foo/64" from 2 s to 900 ms!', (3, "Foo/64", "real_time", 2, 0.9, "s")),
         ("It copies.\nNow BM_A: 3.1 ns => 2.4 ns (23 % less)", (4, "BM_A", "real_time", 3.1, 2.4, "ns")),
         (
-            "As rows are hashed once, the CPU time of\nFixture/Case/8/real_time falls from 3.1 ms to 2.4 ms.",
+            "By hashing rows once, the CPU time of\nFixture/Case/8/real_time falls from 3.1 ms to 2.4 ms.",
             (4, "Fixture/Case/8/real_time", "cpu_time", 3.1, 2.4, "ms"),
         ),
         ("ParserBench/Rows: 4 ns -> 2 ns", (3, "ParserBench/Rows", "real_time", 4, 2, "ns")),
-        ("yield_threads/12 takes from 7 us to 9 us.", (3, "yield_threads/12", "real_time", 7, 9, "us")),
-        ("From 3.1 us to 2.4 us, measured by BM_A.", (3, "BM_A", "real_time", 3.1, 2.4, "us")),
+        ("yield_threads/12 grows from 7 us to 9 us.", (3, "yield_threads/12", "real_time", 7, 9, "us")),
+        ("Reduced from 3.1 us to 2.4 us, as measured by BM_A.", (3, "BM_A", "real_time", 3.1, 2.4, "us")),
         ("Results:\n\n- BM_A: 12k items/s -> 15k items/s", (5, "BM_A", "items_per_second", 12e3, 15e3, "")),
         (
             "Throughput of BM_A/8 improves from 1.2 GB/s to 2.4 GB/s.",
