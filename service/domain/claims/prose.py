@@ -38,19 +38,23 @@ _CHANGE: Final = re.compile(
     r"|(?<![-+\u2013.\w])(?P<percent>[0-9]{1,2}(?:\.[0-9]{1,3})?)\s?%"
 )
 _SHARE: Final = re.compile(r"(?<![\w.])[-+]?[0-9]+(?:\.[0-9]+)?\s?(?:%|x\b)")
-_LESS: Final = "down less reduces reduced reduction decreases decreased decrease drops dropped falls fell"
-_MORE: Final = "up more increases increased increase grows grew rises rose higher"
-_FASTER: Final = "faster improves improved improvement speedup speeds"
+_LESS: Final = (
+    "down less reduce reduces reduced reduction decrease decreases decreased drop drops dropped falls fell"
+)
+_MORE: Final = "up more increase increases increased grows grew rises rose higher"
+_FASTER: Final = "faster improve improves improved improvement speedup speeds"
 # All that a sentence or heading may say, except a cause before a comma: so it tells of nothing else.
 _PLAIN: Final = frozenset(
     f"{_LESS} {_MORE} {_FASTER} a an and are as benchmark benchmarks by change commit cost cpu from get gets"
     " go goes has have in is it its iteration mean measured median new now of patch per real results run runs"
     " runtime take takes that the this throughput time wall went with".split()
 )
-_MOVES: Final = frozenset(
-    f"{_LESS} {_MORE} {_FASTER} get gets go goes went".split()
-)  # else it may be a range
-_CAUSE: Final = re.compile(r"\W*(?:(?:by|because|thanks to)\b(?:(?!bench)[^0-9\"])*)?", re.IGNORECASE)
+# Without one of these, two values may be a range.
+_MOVES: Final = frozenset(f"{_LESS} {_MORE} {_FASTER} get gets go goes went".split())
+_CAUSE: Final = re.compile(
+    r"\W*(?:(?:by|because|thanks to|with this (?:change|patch|commit|fix))\b(?:(?!bench)[^0-9\"])*)?",
+    re.IGNORECASE,
+)
 # Words by which a sentence, or one beside it, may tell of something else than what the change does.
 _DOUBT: Final = re.compile(
     rf"{CONDITIONS.pattern}|{AGAINST.pattern}|[~\u2248?\u201c\u201d]|n't\b|\b(?:if|when\w*|while|unless|until"

@@ -23,6 +23,8 @@ def claimed(body: str) -> list[Claimed]:
     ("text", "claim"),
     [
         ("BM_A/1 goes from 3.1 us to 2.4 us.", (3, "BM_A/1", "real_time", 3.1, 2.4, "us")),
+        ("With this change, BM_A/1 improves from 31 ns to 24 ns", (3, "BM_A/1", "real_time", 31, 24, "ns")),
+        ("Reduce the time of BM_A/1 by 12.5 %.", (3, "BM_A/1", "real_time", 100, 87.5, "%")),
         ("bm_parse: 3.1µs → 2.4µs", (3, "bm_parse", "real_time", 3.1, 2.4, "us")),
         (
             "* `BM_A<int>/8` drops from 1,200 ns\n  to 900 ns.",
