@@ -200,6 +200,8 @@ def _sentences(random: Random, values: dict[str, list[int]]) -> tuple[list[str],
     sentence = random.choice(
         ("* {}: {:,} ns -> {} ns", "{} goes from {} ns\nto {:,} ns.", "`{}`: {}ns → {}ns.")
     )
+    for row in values.values():
+        row[2], row[0] = sorted((row[0], row[2] + 1))  # only improvements are read
     return [sentence.format(name, row[0], row[2]) for name, row in values.items()], False
 
 

@@ -40,7 +40,7 @@ _CONTEXT: Final = re.compile(
 
 
 # A subject about benchmarks, or benchstat's table of several programs: old and new may be two of them.
-_DOUBTFUL: Final = re.compile(r"(?im)\A(?!.*(?:  |\|)).*\bbench(?:mark\w*)?\b|^[ \t]*name \\ ")
+_DOUBTFUL: Final = re.compile(r"(?im)\A(?!.*(?:  |\|)).*\b(?:micro-?)?bench(?:es|mark\w*)?\b|^[ \t]*name \\ ")
 # A later one of several squashed commits may change what an earlier one measured.
 _FASTER: Final = re.compile(r"\b(?:speed|fast|optimi[sz]|perf|allocat)", re.IGNORECASE)
 # In the subject, or as git writes it in the body.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.claims.grid import Column, cell_of, check_change, claim_of
 from service.domain.claims.sides import AGAINST, CONDITIONS
-from service.domain.claims.values import Claim, Unreadable
+from service.domain.claims.values import SCATTERS, Claim, Unreadable
 from service.domain.measuring.metric import RATES
 
 if TYPE_CHECKING:
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 400  # characters of a sentence
 _MOST: Final = 200  # sentences with a change that are looked at
+_MOST_SENTENCES: Final = 1_000
 _UNREAD: Final = "\ufffc"  # stands for a line that is no prose
 _ROW: Final = re.compile(r"[|\ufffc]| {4}|[^\s.:] {2,}\S")
+_NUMBERED: Final = re.compile(r"^( *)[0-9]{1,2}[.)] ")
 _TRAILER: Final = re.compile(r"[A-Z][a-z]+(?:-[A-Za-z]+)+: ")
-_END: Final = re.compile(r"\n\n+|\n(?= *(?:[-*+\u2022]|[0-9]{1,2}[.)]) )|(?<=[.!?;])(?<!\bvs\.)\s+|\Z")
+_END: Final = re.compile(r"\n\n+|(?<=:)\n|\n(?= *[-*+\u2022] )|(?<=[.!?;])(?<!\bvs\.)\s+|\Z")
 # Without BM_, a name has arguments, or a fixture of benchmarks; "issue/12" and "src/12" have neither.
 _NAME: Final = re.compile(
     r"(?<![^\s(`'\"])[`'\"]?(?P<name>[Bb][Mm]_\w+(?:<[\w:,]+>)?(?:/[\w:-]*\w)*|\w+Bench(?:mark)?/\w+"
@@ -35,7 +37,7 @@ _UNIT: Final = r"[A-Za-z\u00b5\u03bc]\w*(?:\s?(?:items|ops))?(?:/s(?:ec)?)?\b"
 _VALUE: Final = rf"(?<![\w.,])[0-9][0-9.,]*\s{{0,9}}{_UNIT}"
 _CHANGE: Final = re.compile(
     rf"(?P<old>{_VALUE})\s{{0,9}}(?:\bto\b|-+>|=+>|\u2192)\s{{0,9}}(?P<new>{_VALUE})"
-    r"|(?<![-+\u2013.\w])(?P<percent>[0-9]{1,2}(?:\.[0-9]{1,3})?)\s?%"
+    r"|(?<![-+\u2013.\w])(?P<percent>[0-9]{1,2}(?:\.[0-9]{1,3})?)\s?%(?!\s+of\b)"
 )
 _SHARE: Final = re.compile(r"(?<![\w.])[-+]?[0-9]+(?:\.[0-9]+)?\s?(?:%|x\b)")
 _LESS: Final = (
@@ -51,32 +53,47 @@ _PLAIN: Final = frozenset(
 )
 # Without one of these, two values may be a range.
 _MOVES: Final = frozenset(f"{_LESS} {_MORE} {_FASTER} get gets go goes went".split())
+_OTHERS: Final = r"\b(?:commit|change|patch|parent|upstream|unrelated|mistake|mitigation)s?\b"
 _CAUSE: Final = re.compile(
-    r"\W*(?:(?:by|because|thanks to|with this (?:change|patch|commit|fix))\b(?:(?!bench)[^0-9\"])*)?",
+    r"\W*(?:(?:by|because|thanks to|with this (?:change|patch|commit|fix))\b"
+    rf"(?:(?!bench|{_OTHERS})[^0-9\"])*)?",
     re.IGNORECASE,
 )
 # Words by which a sentence, or one beside it, may tell of something else than what the change does.
 _DOUBT: Final = re.compile(
-    rf"{CONDITIONS.pattern}|{AGAINST.pattern}|[~\u2248?\u201c\u201d]|n't\b|\b(?:if|when\w*|while|unless|until"
-    r"|under|using|not|never|no|none|only|should|would|could|may|might|can|will|expect\w*|estimat\w*|up to"
-    r"|next|follow\w*|series|future|about|around|roughly|approx\w*|nearly|almost|between|at (?:least|most)"
-    r"|but|however|al?though|except"
-    r"|subtract\w*|regress\w*|slow(?:ed|er|down)|since|ago|last|recent\w*|earlier|caus\w*|introduc\w*|fix(?:ed|es)"
-    r"|restor\w*|recover\w*|revert\w*|sa(?:id|ys)|wrote|report\w*|accord\w*|instead|another|previous\w*|goal"
-    r"|aim\w*|hop[ei]\w*|target\w*|with(?:out)?(?! (?:this|the|my) (?:patch|change|commit|fix)\b)"
+    rf"{AGAINST.pattern}|[~\u2248?\u201c\u201d]|(?<![-=])[<>\u2264\u2265]|n't\b|\b(?:if|when\w*|while|unless"
+    r"|until|under|using|not|never|no|none|only|should|would|could|may|might|can|will|expect\w*|estimat\w*"
+    r"|up to|next|follow\w*|series|future|about|around|roughly|approx\w*|nearly|almost|between"
+    r"|at (?:least|most)|but|however|al?though|except|subtract\w*|slow(?:ed|er)|since|ago|last|recent\w*"
+    r"|earlier|caus\w*|introduc\w*|(?<!this )(?<!the )fix|fix(?:ed|es|ing)|restor\w*|recover\w*|revert\w*"
+    r"|undo|undone|reject\w*|discard\w*|branch|landed|sa(?:id|ys)|wrote|report\w*|accord\w*|instead|another"
+    r"|previous\w*|goal|prototype|prepar\w*|alternative\w*|needs?|half|parts?|aim\w*|hop[ei]\w*|target\w*"
+    r"|with(?:out)?(?! (?:this|the|my) (?:patch|change|commit|fix)\b)"
     r"|[io]n (?:my|our|(?:an? |the )?(?:(?-i:[A-Z])\w*|\w{0,20}[0-9]\w*)))(?!\w)",
+    re.IGNORECASE,
+)
+# Anywhere in a message, these tell that its figures may be of another machine, build or change.
+_ELSEWHERE: Final = re.compile(
+    rf"\A(?:merge|roll|bump)\b|{CONDITIONS.pattern}|\b(?:skylake|haswell|ryzen|epyc|xeon|pixel|apple|upstream"
+    r"|parent|stack|tr(?:y|ied)|regress\w*|slow\W?down|fewer|shorten\w*)\b",
     re.IGNORECASE,
 )
 
 
 def claims_in(lines: Sequence[Line]) -> Iterator[Claim]:
-    """Yield what sentences below the subject claim; one that may tell of something else claims nothing."""
+    """Yield improvements that sentences below the subject claim, unless they may tell of something else."""
     text, is_code = "", False
     for line in lines[1:]:
-        is_code ^= "```" in line.text
+        is_code ^= line.text.count("```") % 2 == 1
         is_prose = not (is_code or line.quotes or line.is_hiding or _ROW.search(line.text))
-        text += "\n" + ("" if _TRAILER.match(line.text) else line.text if is_prose else _UNREAD)
+        text += "\n" + (
+            "" if _TRAILER.match(line.text) else _NUMBERED.sub(r"\1- ", line.text) if is_prose else _UNREAD
+        )
     cuts = [0, *(match.end() for match in _END.finditer(text))]
+    if len(cuts) > _MOST_SENTENCES or not _CHANGE.search(text):
+        return
+    if _ELSEWHERE.search(_NAME.sub("", lines[0].text + text)):
+        return
 
     @cache
     def is_doubtful(k: int) -> bool:
@@ -116,11 +133,13 @@ def _read(sentence: str, named: re.Match[str], change: re.Match[str], line: int)
     clocks = words & {"cpu", "real", "wall"}
     if not words <= _PLAIN or len(clocks) > 1 or not _CAUSE.fullmatch(cause) or '"' in said:
         return
+    if name.rpartition("_")[2] in {*SCATTERS, "BigO", "RMS"}:
+        return
     metric = "cpu_time" if "cpu" in words else "real_time"
     if percent := change["percent"]:
-        after = 100 + float(percent) * (1 if is_more else -1)
+        after = 100 - float(percent)
         rounding = -math.log1p(-0.5 / 10 ** len(percent.partition(".")[2]) / after)
-        if is_less != is_more and not is_faster and words & {"time", "runtime"}:
+        if is_less and not (is_more or is_faster) and words & {"time", "runtime"}:
             yield Claim(line, name, metric, 100.0, after, after / 100, "%", rounding=rounding)
         return
     (kind, old), (of_new, new) = (cell_of(Column(""), " ".join(change[k].split())) for k in ("old", "new"))
@@ -128,9 +147,11 @@ def _read(sentence: str, named: re.Match[str], change: re.Match[str], line: int)
     ratio = claim.ratio or 0
     for share in _SHARE.findall(said):
         check_change("", share, ratio, claim.rounding)
-    is_range = " to " in " ".join(change[0].split()) and not words & _MOVES
+    is_range = " to " in " ".join(change[0].split()) and not ("from" in words and words & _MOVES)
     is_other = is_range or kind != of_new or (clocks if kind in RATES else "throughput" in words)
-    if is_faster:
-        is_less, is_more = old.unit != "", old.unit == ""
-    if ratio and not is_other and not (is_less and ratio > 1) and not (is_more and ratio < 1):
+    is_better = ratio < 1 if old.unit else ratio > 1
+    is_said = is_faster or not (is_more if ratio < 1 else is_less)
+    if (
+        ratio and is_better and is_said and not is_other
+    ):  # a change for the worse may be what this one repairs
         yield claim
