@@ -64,13 +64,13 @@ class Obstacle(StrEnum):
     OTHER_VARIANT = "the patch set is another variant"
     NO_METRIC = "the job does not compare this metric"
     OTHER_WORK = "an iteration of the patch does other work"
-    NOT_IN_PARENT = "the parent does not have it"
-    NOT_IN_PATCH = "the patch set does not have it"
-    FAILS = "it fails"
-    NO_PAIRS = "it has too few pairs, or a value of 0"
+    NOT_IN_PARENT = "the parent does not have the benchmark"
+    NOT_IN_PATCH = "the patch set does not have the benchmark"
+    FAILS = "the benchmark fails"
+    NO_PAIRS = "there are too few pairs, or a value is 0"
     FEW_CPUS = "the machine has fewer CPUs than the benchmark has threads"
     DOUBTFUL = "the measured difference may come from the programs' layout or the machine"
-    SMALL = "the claimed and the measured change are less than the job calls the same"
+    SMALL = "the claimed and the measured change are smaller than what the job calls the same"
     FEW_DIGITS = "the printed digits allow too many changes"
 
 
@@ -300,7 +300,7 @@ def _answered(claim: Claim, row: Obstacle | MeasuredRow, family: int, *, is_vari
     is_substitute = claim.metric == "real_time" != row.metric and not row.is_same_program
     if row.is_doubtful:
         obstacle = Obstacle.DOUBTFUL
-    elif answer.is_adverse and is_substitute:
+    elif is_substitute and (answer.is_adverse or answer is Answer.LARGER):
         obstacle = Obstacle.NO_METRIC
     elif answer.is_adverse and max(map(abs, (claimed, low, high))) <= margin:
         obstacle = Obstacle.SMALL
