@@ -59,7 +59,7 @@ _CAUSE: Final = re.compile(
     rf"(?:(?!bench|{_OTHERS})[^0-9\"])*)?",
     re.IGNORECASE,
 )
-# Words by which a sentence, or one beside it, may tell of something else than what the change does.
+# A sentence with such a word, or beside one that has it, may not be about what this change does.
 _DOUBT: Final = re.compile(
     rf"{AGAINST.pattern}|[~\u2248?\u201c\u201d]|(?<![-=])[<>\u2264\u2265]|n't\b|\b(?:if|when\w*|while|unless"
     r"|until|under|using|not|never|no|none|only|should|would|could|may|might|can|will|expect\w*|estimat\w*"

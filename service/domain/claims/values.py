@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Aggregates of repetitions, by which the names of their rows end, as in BM_a_mean. Only levels are claims.
+# Rows of aggregates have these suffixes, as in BM_a_mean. Only levels are claims.
 LEVELS: Final = ("mean", "median")
 SCATTERS: Final = ("stddev", "cv")
 

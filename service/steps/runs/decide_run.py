@@ -124,7 +124,9 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
 def _may_follow(
     stored: Explanations, run: RunRecord, builds: Sequence[BuildRecord], specs: Mapping[int, BuildSpec]
 ) -> frozenset[str]:
-    """Return the claimed benchmarks that machines may yet measure after the run's own builds with pairs."""
+    """Return the claimed benchmarks that machines may yet measure after a check's own builds with pairs."""
+    if run.kind is not RunKind.CHECK:
+        return frozenset()
     measured = [each.id for each in builds if each.execution and each.report.outcome is None]
     own = [id_ for id_ in measured if specs[id_].patch.pushed == run.revision]
     asked = [id_ for id_ in own if specs[id_].claimed_names]

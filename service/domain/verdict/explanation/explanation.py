@@ -303,7 +303,7 @@ def _place(path: object, line: object) -> tuple[str, int]:
 
 
 def text_in(found: object) -> str:
-    """Return at most ``LONGEST_TEXT`` characters of a text in JSON; raises TypeError if it is none."""
+    """Cut a string from JSON to ``LONGEST_TEXT`` characters; raises TypeError for any other value."""
     if not isinstance(found, str):
         raise TypeError("not a text")
     return found[:LONGEST_TEXT].encode("utf-8", "replace").decode()  # JSON may hold halves of characters

@@ -1,4 +1,4 @@
-"""Read the figures by which benchmarks are judged: noise, missing pairs and machine time."""
+"""Read how noisy benchmarks are, how many pairs they miss, and what machine time they take."""
 
 from __future__ import annotations
 
